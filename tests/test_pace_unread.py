@@ -1,4 +1,4 @@
-"""A pacer whose standard error nobody reads: what it says is left out, and it reloads, ends and fails as ever."""
+"""A pacer whose standard error is not read: what it says is left out, and it reloads, ends and fails as ever."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_an_error_longer_than_a_pipe_does_not_keep_it_from_ending(wire: net.Wire
 @needs_wire
 @pytest.mark.skipif(net.debug_program() is None, reason="needs cargo's build for tests: cargo build")
 @pytest.mark.parametrize("place", ["forward", "main"])
-def test_a_panic_that_nobody_reads_ends_it(wire: net.Wire, place: str) -> None:
+def test_an_unread_panic_ends_it(wire: net.Wire, place: str) -> None:
     with full_pipe() as full, pacer(wire, [str(net.debug_program())], full, PACELINE_PANICS=place) as process:
         with net.Stream(wire) as stream:
             time.sleep(0.2)
@@ -108,7 +108,7 @@ def test_a_panic_that_nobody_reads_ends_it(wire: net.Wire, place: str) -> None:
 
 
 @needs_wire
-def test_a_pacer_that_nobody_reads_is_ended(wire: net.Wire) -> None:
+def test_a_pacer_with_unread_errors_is_ended(wire: net.Wire) -> None:
     with full_pipe() as full, pacer(wire, net.program(), full) as process:
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=30)
@@ -117,7 +117,7 @@ def test_a_pacer_that_nobody_reads_is_ended(wire: net.Wire) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="signals are held there")
-def test_a_replay_that_nobody_reads_is_ended(tmp_path: Path) -> None:
+def test_a_replay_with_unread_errors_is_ended(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo.pcap")
     arguments = ["--replay", "fifo.pcap", "--method", "none", "--write", "x.pcap"]
     with full_pipe() as full:

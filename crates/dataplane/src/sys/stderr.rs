@@ -1,4 +1,4 @@
-//! Standard error, which nobody may read: what is to be said there keeps no program from ending.
+//! Standard error that may not be read: a program ends all the same, whatever it still has to say there.
 //!
 //! *Idea.* A pipe that has room for anything has room for `PIPE_BUF` bytes in one piece. So a line is looked at before it is
 //! written, is cut to so much, and is written at once; where there is no room within a second it is left out.

@@ -7,7 +7,8 @@ at most pops nothing; so one pop and two comparisons a packet at most, in each r
 thousand and each number of flows from one to a thousand. That the envelope whose work is counted is the one that ran,
 its releases show: each within a microsecond of the simulated pacer's. Told and not judged is by how much the mean
 changes from a hundred packets held to a thousand. A draft wanted it within 5 %, which O(1) does not say, and a quick
-run did not keep: ON-OFF traffic nears the bound more slowly.
+run did not keep: ON-OFF traffic nears the bound more slowly. It also wanted the interval of the mean below the bound;
+that touches it, and "at most, in each run" is what the bound says.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 //! What a signal does that comes to a thread which does not read them: it is handed on to those that do.
 //!
 //! The handler calls nothing but getpid, tgkill, sigaction and raise, reads atomics, and leaves errno as it was. In a child that
-//! was forked meanwhile nobody reads: there it puts back what was before, and the signal does that.
+//! was forked since, no thread reads it: there the handler puts back what was before, and the signal does that.
 
 use std::cell::UnsafeCell;
 use std::io;

@@ -58,8 +58,8 @@ def on_wire(name: str, chosen: str, files: str = "tests/test_pace_faults.py") ->
 WIRE = "tests/test_pace_faults.py tests/test_pace_wire.py"
 
 ATTACKS = [
-    Attack("pacer over a simulated kernel", 0.15, "simulated s", simulated),
-    Attack("frames past random faults, both back ends", 0.1, "frames", frames, why_no_wire),
+    Attack("pacer over a simulated kernel", 0.13, "simulated s", simulated),
+    Attack("frames past random faults, both back ends", 0.12, "frames", frames, why_no_wire),
     on_wire("interfaces that flap, joined frames in VLANs", "flaps or joined"),
     on_wire("interfaces deleted, down, without carrier", "gone or is_down or carrier"),
     on_wire("an MTU raised or lowered", "mtu or larger", f"{WIRE} tests/test_pace_meddling.py"),
@@ -69,5 +69,6 @@ ATTACKS = [
     on_wire("settings read again: FIFOs, devices, large files", "settings", WIRE),
     on_wire("metrics and clients that say nothing", "metrics", WIRE),
     on_wire("without root, with the service's capabilities", "root or capabilities", WIRE),
+    on_wire("other threads of its process, errors unread", "", "tests/test_pace_signals.py tests/test_pace_unread.py"),
     on_wire("others who meddle with its interfaces", "", "tests/test_pace_meddling.py"),
 ]

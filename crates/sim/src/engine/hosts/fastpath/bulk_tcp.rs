@@ -96,7 +96,8 @@ impl Hosts<'_> {
                 all.record((delivered > 0).into(), delay);
             }
             if delivered > 1 {
-                tcp.deliver_rest(before + 1..before + delivered, at, counts.then_some((delays, all)));
+                // Data may have waited for a handshake, which does not count itself.
+                tcp.deliver_rest(before + 1..before + delivered, at, self.counting.then_some((delays, all)));
             }
         } else if seq > tcp.receiver.next() {
             tcp.late.note(seq, sent, tcp.receiver.next());

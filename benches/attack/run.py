@@ -1,11 +1,12 @@
 """Every attack on what this repository promises (SECURITY.md), in one table: what was done, how often, what came of it.
 
     .venv/bin/python benches/attack/run.py [--seconds N | --quick] [--only WORD]... [--seed N] [--json FILE]
-        [--write-docs]
+        [--open-of FILE] [--write-docs]
 
 An hour in full, a few minutes with --quick; each attack has a share of it. A row is `closed`, or `OPEN` with what
 reproduces it, and then the exit code is 1. Without root, namespaces or a compiler it says which rows are left out.
-Ctrl-C ends it with the table so far.
+Ctrl-C ends it with the table so far. When what a run found is mended, `--open-of` runs those attacks again that were
+not closed in it, each for as long as in that run; the rest of its table stays.
 """
 
 from __future__ import annotations
@@ -90,14 +91,18 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="attacks whose name has this in it", metavar="WORD")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--open-of", type=Path, help="what was not closed in this --json of a run", metavar="FILE")
     parser.add_argument("--write-docs", action="store_true", help="the table goes into SECURITY.md")
     arguments = parser.parse_args()
     seconds = QUICK_S if arguments.quick else arguments.seconds
     chosen = [one for one in ALL if not arguments.only or any(word in one.name for word in arguments.only)]
     if not chosen:
         parser.error(f"--only: no attack is called so; there are {', '.join(one.name for one in ALL)}")
-    # all of the time where some are chosen
+    before = json.loads(arguments.open_of.read_text()) if arguments.open_of else []
+    closed = {one["attack"]: one for one in before if one["outcome"] == "closed"}
+    # all of the time where some are chosen by name
     seconds /= sum(one.share for one in chosen)
+    asked_for, chosen = chosen, [one for one in chosen if one.name not in closed]
     if any(one in (*engines.ATTACKS, *pacers.ATTACKS) for one in chosen):
         build()
     if any(one.run is inputs.fuzzed and one.why_not() is None for one in chosen):
@@ -110,6 +115,8 @@ def main() -> int:
         results.append(result)
         if interrupted:
             break
+    of_all = {**closed, **{str(one["attack"]): one for one in results}}
+    results = [of_all[one.name] for one in asked_for if one.name in of_all]
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n")
     if arguments.write_docs and not interrupted:
@@ -117,7 +124,7 @@ def main() -> int:
     still_open = [result for result in results if result["outcome"] == "OPEN"]
     left_out = [result for result in results if result["outcome"] == "left out"]
     done = len(results) - len(still_open) - len(left_out) - interrupted
-    print(f"{done} closed, {len(still_open)} open, {len(left_out)} left out, {len(chosen) - len(results)} not begun")
+    print(f"{done} closed, {len(still_open)} open, {len(left_out)} left out, {len(asked_for) - len(results)} not begun")
     return 1 if still_open else 130 if interrupted else 0
 
 

@@ -1,9 +1,9 @@
 """A small sample of mutation tests, for every change: do the tests of `core` and `tcp` notice small faults?
 
-``python benches/mutants_sample.py [--count N] [--seed N] [CRATE …]``, or ``make mutants-sample``. Needs Cargo alone:
-all faults of the sample are compiled into one copy of the crates, in `target/mutants-sample`, where each function that
-has some chooses by PACELINE_MUTANT which of its bodies runs; the crate's own tests then run once a fault. Ends with 1
-where one lives that docs/mutants.md does not list. `make mutants` (benches/mutants.py) is the long form.
+``python benches/mutants_sample.py [--count N] [--seed N] [--in FILES] [CRATE …]``, or ``make mutants-sample``. Needs
+Cargo alone: all faults of the sample are compiled into one copy of the crates, in `target/mutants-sample`, where each
+function that has some chooses by PACELINE_MUTANT which of its bodies runs; the crate's own tests then run once a fault.
+Ends with 1 where one lives that docs/mutants.md does not list. `make mutants` (benches/mutants.py) is the long form.
 
 The sample is the same for the same code: of all places for a fault those of which the SHA-256 of the seed, file,
 function and fault is least. A change elsewhere leaves it alone; one of a function may take out or bring in its own.
@@ -358,6 +358,8 @@ def main(root: Path = ROOT, words: list[str] | None = None) -> int:
     parser.add_argument("crates", nargs="*", metavar="CRATE", help=", ".join(COUNTS))
     parser.add_argument("--count", type=int, help="faults of each crate (6 of core, 8 of tcp)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
+    like = "only of files in the crate's src whose path is like this: recovery/rack*"
+    parser.add_argument("--in", dest="files", default="*", metavar="FILES", help=like)
     asked = parser.parse_args(words)
     if unknown := [crate for crate in asked.crates if crate not in COUNTS]:
         parser.error(f"no such crate: {unknown[0]}; write some of {', '.join(COUNTS)}")
@@ -365,7 +367,8 @@ def main(root: Path = ROOT, words: list[str] | None = None) -> int:
         sys.exit("mutants: needs cargo; install Rust by rustup (https://rustup.rs)")
     drawn: list[Mutant] = []
     for crate in asked.crates or COUNTS:
-        ranked = sorted(candidates(root, crate), key=lambda one: one.rank(asked.seed))
+        those = [one for one in candidates(root, crate) if fnmatchcase(one.file, asked.files)]
+        ranked = sorted(those, key=lambda one: one.rank(asked.seed))
         drawn += ranked[: asked.count or COUNTS[crate]]
     sample = dict(enumerate(drawn, 1))
     scratch = root / "target" / "mutants-sample"

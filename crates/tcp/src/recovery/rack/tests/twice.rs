@@ -86,3 +86,16 @@ fn a_probe_that_came_twice_was_needless() {
         assert_eq!(story.sender.counters().window_cuts, 0, "{steps:?}");
     }
 }
+
+/// `tcp_process_loss`: what says that the one retransmission was needless takes a timeout back with the next packet that is acknowledged.
+#[test]
+fn a_needless_retransmission_takes_a_timeout_back_when_more_is_acknowledged() {
+    let mut story = Story::timed_out();
+    assert_eq!(story.ack(702, 2, &[]), [12, 13]);
+    story.ack(703, 2, &[(1, 1)]);
+    assert!(story.sender.cwnd() < 10.0 && story.sender.ssthresh() == 5);
+    assert_eq!(story.sender.state.cold.sack.rack.ca_state, CaState::Loss);
+    story.ack(704, 3, &[]);
+    assert!(story.sender.cwnd() >= 10.0 && story.sender.ssthresh() > 5);
+    assert_eq!(story.sender.state.cold.sack.rack.ca_state, CaState::Open);
+}

@@ -83,4 +83,10 @@ def test_plots_take_results_in_memory() -> None:
     found = pl.sweep(pl.Scenario(tomllib.loads(DUMBBELL)))
     assert len(plot.against_buffer(found).axes) == 3
     assert len(plot.raster(found).axes) == 1
-    assert len(plot.queue(found).axes) == 4
+    panels = plot.queue(found).axes
+    assert [ax.get_title(loc="left") for ax in panels] == [
+        "unpaced, 5 KB",
+        "unpaced, 20 KB",
+        "edge pacing 5 ms, 5 KB",
+        "edge pacing 5 ms, 20 KB",
+    ]

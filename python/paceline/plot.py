@@ -155,7 +155,7 @@ def queue(source: Source, *, size: Size | None = None) -> Figure:
         scale = scale_for("bytes", [float(record.bytes.max())])
         own = series[data.series_name(setting)]
         ax.plot(record.time_ns / 1e9, record.bytes / scale.divisor, color=_colour(own), linewidth=0.6)
-        ax.set_title(setting.label or own.name, fontsize="small", loc="left")
+        ax.set_title(data.setting_name(setting), fontsize="small", loc="left")
         ax.set_ylabel(f"queue, {scale.unit}")
         ax.set_xlabel("time, s")
         ax.set_ylim(bottom=0)

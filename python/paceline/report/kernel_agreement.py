@@ -12,7 +12,7 @@ from paceline._statistics import Interval, interval, paired
 from paceline.report.conclusions import headline_metric
 from paceline.report.formatting import DASH, Scale, plain, scale_for, short, signed_percent
 from paceline.report.metrics import BY_KEY, Metric
-from paceline.report.study import Setting, Study, value_words
+from paceline.report.study import Setting, Study
 from paceline.report.svg import Drawing, number, text_width, ticks
 
 #: The path of the setting that tells the worlds apart (see `emulate.study`), and its two values.
@@ -149,11 +149,7 @@ def _pair(study: Study, metric: Metric, rest: tuple[tuple[str, str], ...], simul
     ours = study.by_seed(simulated, metric)
     theirs = {seed: v for seed, v in study.by_seed(real, metric).items() if _valid(real, seed)}
     difference = paired(ours, theirs, relative=True) if all(theirs.values()) else None
-    name = ", ".join(
-        study.pacing_name(text) if path == "pacing" else value_words(path, text)
-        for path, text in rest
-        if path in study.swept
-    )
+    name = ", ".join(study.choice(path, text) for path, text in rest if path in study.swept)
     return Pair(name, study.estimate(simulated, metric), interval(theirs.values()), difference)
 
 

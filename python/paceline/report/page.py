@@ -313,7 +313,7 @@ def _warnings(study: Study) -> Iterator[str]:
         yield f"{study.repetition[:1].upper()}{study.repetition[1:]}."
     if tied := ties.sentence(row for setting in study.settings for row in setting.runs.values()):
         yield f"{tied[:1].upper()}{tied[1:]}."
-    short = [s.label for s in study.settings if len(s.runs) < len(study.seeds)]
+    short = [study.setting_name(s) for s in study.settings if len(s.runs) < len(study.seeds)]
     if short:
         some = listed([*short[:3], f"{len(short) - 3} more"] if len(short) > 3 else short)
         yield f"Some settings have fewer seeds than others, and their intervals are wider: {some}."
@@ -323,7 +323,9 @@ def _warnings(study: Study) -> Iterator[str]:
     if "kernel" in kinds:
         mixed = "Some of these" if kinds != {"kernel"} else "These"
         yield f"{mixed} runs used a real kernel and real time: the same seed does not give the same numbers again."
-    doubtful = [s.label for s in study.settings for row in s.runs.values() if row.get("engine.valid") is False]
+    doubtful = [
+        study.setting_name(s) for s in study.settings for row in s.runs.values() if row.get("engine.valid") is False
+    ]
     if doubtful:
         runs = f"{len(doubtful)} run{'s' * (len(doubtful) != 1)}"
         some = listed(list(dict.fromkeys(doubtful))[:4])

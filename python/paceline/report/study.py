@@ -76,7 +76,6 @@ class Record:
 class Setting:
     """One combination of what was swept."""
 
-    label: str
     swept: dict[str, str]
     runs: dict[int, Row] = field(default_factory=dict)
     numbers: dict[int, int] = field(default_factory=dict)
@@ -183,12 +182,25 @@ class Study:
         return self.axis.texts if self.axis else [UNNAMED]
 
     def series_name(self, setting: Setting) -> str:
-        parts = [
-            self.pacing_name(text) if path == "pacing" else value_words(path, text)
-            for path, text in setting.swept.items()
-            if path in self.roles.series
-        ]
+        parts = [self.choice(path, text) for path, text in setting.swept.items() if path in self.roles.series]
         return ", ".join(parts) or method_words(self.own_pacing)
+
+    def choice(self, path: str, text: str) -> str:
+        """A swept value as a reader would say it: `unpaced` of a pacing that is `none`."""
+        if path == "pacing":
+            return self.pacing_name(text)
+        return method_words(text) if path == "pacing.method" else value_words(path, text)
+
+    def setting_name(self, setting: Setting) -> str:
+        """Everything that tells a setting from the others: `unpaced, 5 KB`, and the conditions where there are any."""
+        parts = [self.series_name(setting)]
+        if self.axis and self.axis.path in setting.swept:
+            place = setting.swept[self.axis.path]
+            # a unit mostly says of which quantity; a bare number does not
+            parts.append(value_words(self.axis.path, place) if self.axis.dimension == "number" else place)
+        given = self.roles.conditions
+        parts += [self.choice(path, text) for path, text in setting.swept.items() if path in given]
+        return ", ".join(parts)
 
     def pacing_name(self, label: str) -> str:
         """A swept pacing in words; its parameters are left out where they are many and the method says which it is."""
@@ -360,7 +372,7 @@ def study(rows: Iterable[Row], scenario_text: str, description: dict[str, Any], 
             for column, value in row.items()
             if column.startswith(SWEPT) and value is not None
         }
-        setting = settings.setdefault(tuple(swept.items()), Setting(" · ".join(swept.values()), swept))
+        setting = settings.setdefault(tuple(swept.items()), Setting(swept))
         seed = row.get("seed")
         seed = seed if isinstance(seed, int) else 0
         setting.runs[seed] = row

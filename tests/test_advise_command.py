@@ -19,7 +19,7 @@ import pytest
 from conftest import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from paceline.advise import verify
+from paceline.advise import page, verify, view
 from paceline.advise.answer import Row, Verdict
 from paceline.advise.evidence import Run
 from paceline.advise.network import Length
@@ -156,7 +156,7 @@ def test_the_kernel_holds_an_order_only_beyond_its_noise(measured: Any, status: 
     }
     verified = verify.judged("utilisation", large, small, found)
     assert verified.status == status
-    assert "50 packets, none, against 5 packets, none: " in verified.said
+    assert "50 packets without pacing, against 5 packets without pacing: " in verified.said
 
 
 @pytest.mark.parametrize(
@@ -287,6 +287,45 @@ def test_contradictions_are_one_line(changes: dict[str, Any], said: str) -> None
 def test_huge_numbers_of_flows_are_refused(command: Command, tmp_path: Path) -> None:
     done = command("advise", "--rate", "1 Gbit/s", "--rtt", "5 ms", "--flows", "100000000")
     assert done.returncode == 2
-    assert done.stderr == (
-        'paceline: --flows: "100000000" is no number of them; write a whole number from 1 to 100000\n'
-    )
+    assert done.stderr == ('paceline: --flows: "100000000" is none; write a whole number from 1 to 100000\n')
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--rate", "10 Mbit/s"), '--rtt: must be given; write as --rtt "5 ms .. 80 ms"'),
+        (
+            ("--rate", "10 Mbit/s", "--rtt", "0 ms", "--flows", "5"),
+            '"0 ms" is not above zero; write for example "20 ms"',
+        ),
+        (("--rate", "10 Mbit/s", "--rtt", "9 ms", "--flows", "5", "--tcp", "nosuch"), '--tcp: "nosuch" is unknown'),
+        (("--rate", "10 Mbit/s", "--rtt", "9 ms", "--flows", "5", "--size", "0 B"), '--size: "0 B" is no size at all'),
+        (("--rate", "10 Mbit/s", "--rtt", "9 ms", "--flows", "5", "--think", "1 s"), 'write as --size "50 KB"'),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_said_of_the_option(
+    command: Command, options: tuple[str, ...], said: str
+) -> None:
+    """Not of a key of a file, or of the scenario that is made from it."""
+    done = command("advise", *options)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_scenario_is_no_question(command: Command, tiny: Path) -> None:
+    done = command("advise", str(tiny))
+    assert done.returncode == 2
+    assert f"{tiny}: a scenario and no question; paceline advise --help says what to ask" in done.stderr
+
+
+def test_pacing_is_named_in_words_and_the_bound_is_in_the_picture() -> None:
+    asked = {"rate": "5 Mbit/s", "rtt": "5 ms .. 15 ms", "flows": 4, "buffer": ["20 packets", "30 packets"]}
+    advice = pl.advise(asked | {"pacing": ["none", "host"], "bounds": ["utilisation >= 60 %"], "within": "10 s"})
+    shown = page.render(advice)
+    assert ">none<" not in shown
+    assert ">host<" not in shown
+    assert {row[0] for row in view.rows(advice)} <= {"unpaced", "host pacing"}
+    chart = shown[shown.index("<svg") : shown.index("</svg>")]
+    assert 'data-name="bound"' in chart
+    assert chart.count("line guide") == 2, "in its plane, and beside its name"

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from paceline.advise import words
 from paceline.advise.question import Candidate, Question
 from paceline.scenario import Scenario
 
@@ -124,7 +125,7 @@ def scenario_of(question: Question, candidate: Candidate, length: Length | None 
     if question.edges:
         network["edge"] = {"count": question.edges, "rate": _rate(question.rate_bps), "delay": _ns(edge)}
     document = {
-        "title": f"{candidate.name}: {_rate(question.rate_bps)}, {question.flows} flows",
+        "title": f"{words.setting(candidate, question.queues)}: {_rate(question.rate_bps)}, {question.flows} flows",
         "duration": _ns(length.duration_s),
         "warmup": _ns(length.warmup_s),
         "seed": question.seed,

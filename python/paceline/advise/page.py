@@ -30,7 +30,6 @@ _STATUS = {
     "unreachable": "No setting that may be keeps the bounds.",
 }
 
-
 #: Of fewer runs an interval is too wide to be drawn.
 _BAND_FROM = 3
 
@@ -96,7 +95,7 @@ def _content(advice: Advice) -> dict[str, Any]:
 
 def _parts(advice: Advice) -> list[tuple[str, list[str]]]:
     parts = [
-        ("What was ruled out, and why", [f"{name}: {why}" for name, why in advice._verdict.ruled_out]),
+        ("What was ruled out, and why", [f"{words.spoken(name)}: {why}" for name, why in advice._verdict.ruled_out]),
         (
             "If it were otherwise",
             [f"{one.name}: {words_of(one, is_bounded=bool(advice._question.bounds))}" for one in advice._changes],
@@ -116,7 +115,7 @@ def _tried(advice: Advice, names: list[str]) -> list[list[str]]:
     evidence = advice._evidence
     found = []
     for one in sorted(evidence.runs, key=lambda one: (one.queue, one.pacing.effort, one.pacing.name, one.buffer)):
-        label = one.pacing.name if len(advice._question.queues) < 2 else f"{one.pacing.name}, {one.queue}"
+        label = words.label(one.pacing, one.queue, advice._question.queues)
         cells = [words.estimate(evidence.interval(one, name), name) for name in names]
         found.append([label, str(one.buffer), *cells, str(len(evidence.runs[one]))])
     return found
@@ -133,7 +132,7 @@ def _curves(advice: Advice, names: list[str]) -> list[dict[str, Any]]:
             values = [value for one in own if (value := evidence.interval(one, name))]
             if len(values) != len(own):
                 continue
-            label = arm[0].name if len(question.queues) < 2 else f"{arm[0].name}, {arm[1]}"
+            label = words.label(*arm, question.queues)
             x = np.array([float(one.buffer) for one in own])
             y = np.array([value.mean for value in values])
             half = np.array([value.half or 0.0 if value.count >= _BAND_FROM else 0.0 for value in values])
@@ -141,7 +140,7 @@ def _curves(advice: Advice, names: list[str]) -> list[dict[str, Any]]:
         bounds = [one.value for one in question.bounds if one.measure == name]
         if lines and bounds:
             ends = np.array([min(line.x[0] for line in lines), max(line.x[-1] for line in lines)])
-            lines.append(Line("bound", 8, ends, np.array([bounds[0], bounds[0]]), quiet=True))
+            lines.append(Line("bound", 8, ends, np.array([bounds[0], bounds[0]]), quiet=True, seen=True))
         if not lines:
             continue
         kind = MEASURES[name].kind

@@ -24,6 +24,8 @@ _MOST_FLOWS = 100_000
 _MOST_CANDIDATES = 5_000
 #: The core carries no more in a run, packets: a minute of a processor.
 _MOST_PACKETS = 500_000_000
+#: What to write, where the usual amount of its kind would mislead.
+_EXAMPLES = {"rtt": "20 ms", "bounds: wait": "5 ms", "bounds: delay": "50 ms", "bounds: fct": "500 ms"}
 #: Of a host's link, unless told; or what fills the core so many times over with all hosts.
 _USUAL_ACCESS, _OVER = 1e9, 2.0
 
@@ -44,6 +46,8 @@ def load_question(path: str | os.PathLike[str], more: Mapping[str, Any] | None =
     from paceline.scenario.toml_tables import read
 
     document, _ = read(path, "paceline advise --help says what to ask without one")
+    if "network" in document and "traffic" in document:
+        raise InputError("a scenario and no question; paceline advise --help says what to ask", os.fsdecode(path))
     return read_question(dict(document) | dict(more or {}), os.fsdecode(path))
 
 
@@ -202,13 +206,16 @@ def _check_scenario(question: Question) -> None:
                 path, _, rest = error.message.partition(": ")
                 if path.startswith("network.core.queue"):
                     raise InputError(f"queue: {rest}") from None
+                if path.startswith("traffic["):  # what is said of flows is a key of the question itself
+                    key = path.partition(".")[2]
+                    raise InputError(f"{'tcp' if key == 'tcp.variant' else key}: {rest}") from None
                 if path.startswith("pacing"):
                     raise InputError(f'pacing: "{pacing.name}": {path.partition(".")[2] or path} {rest}') from None
                 raise
 
 
 def _amount(key: str, value: Any, kind: str) -> float:
-    example = {"rate": "10 Gbit/s", "time": "60 s", "size": "50 KB"}[kind]
+    example = _EXAMPLES.get(key) or {"rate": "10 Gbit/s", "time": "60 s", "size": "50 KB"}[kind]
     if not isinstance(value, str):
         raise InputError(f'{key}: {quoted(value)} has no unit; write for example "{example}"')
     try:
@@ -370,7 +377,7 @@ def _edges(flows: int, groups: int) -> int:
 def _whole(key: str, value: Any, least: int, most: int) -> int:
     text = str(value).strip()
     if isinstance(value, bool) or not re.fullmatch(r"-?\d{1,12}", text) or not least <= int(text) <= most:
-        raise InputError(f"{key}: {quoted(value)} is no number of them; write a whole number from {least} to {most}")
+        raise InputError(f"{key}: {quoted(value)} is none; write a whole number from {least} to {most}")
     return int(text)
 
 

@@ -33,7 +33,7 @@ def _does_too(verdict: Verdict) -> str:
     best = verdict.best.candidate
     said = []
     for candidates, one_does, many_do in ((verdict.alike, "does", "do"), (verdict.maybe, "may", "may")):
-        names = list(dict.fromkeys(one.pacing.name for one in candidates if one.pacing != best.pacing))
+        names = list(dict.fromkeys(words.spoken(one.pacing.name) for one in candidates if one.pacing != best.pacing))
         if names:
             said.append(f"{words.listed(names)} {one_does if len(names) == 1 else many_do} too")
     return f" ({', '.join(said)}, as far as runs tell)" if said else ""

@@ -22,7 +22,7 @@ def as_text(advice: Advice, width: int | None) -> str:
     lines += ["", *_table(advice, width)]
     lines += _section("Theory, buffers in packets", [_rule(advice)], wide)
     verdict = advice._verdict
-    lines += _section("Ruled out", [f"{name}: {why}" for name, why in verdict.ruled_out], wide)
+    lines += _section("Ruled out", [f"{words.spoken(name)}: {why}" for name, why in verdict.ruled_out], wide)
     lines += _section(
         "If it were otherwise",
         [f"{one.name}: {words_of(one, is_bounded=bool(advice._question.bounds))}" for one in advice._changes],
@@ -53,8 +53,7 @@ def rows(advice: Advice) -> list[list[str]]:
     found = []
     for row in advice._verdict.rows:
         one = row.candidate
-        cells = [words.setting(one, question.queues), f"{one.buffer}"]
-        cells[0] = one.pacing.name if len(question.queues) < 2 else f"{one.pacing.name}, {one.queue}"
+        cells = [words.label(one.pacing, one.queue, question.queues), f"{one.buffer}"]
         cells += [words.estimate(row.intervals.get(name), name) for name in columns(advice)]
         found.append([*cells, f"{row.seeds}{'' if row.fresh else _NOTE}"])
     return found

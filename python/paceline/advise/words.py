@@ -9,6 +9,7 @@ from paceline._statistics import Interval
 from paceline._units import STEPS, step_for
 from paceline.advise.measures import BUFFER, MEASURES
 from paceline.advise.question import Bound, Candidate, Pacing, Question
+from paceline.report.study import method_words
 
 
 def estimate(value: Interval | None, measure: str) -> str:
@@ -87,9 +88,22 @@ def without(pacing: Pacing) -> str:
     return "without pacing" if pacing.method == "none" else f"with {pacing.name}"
 
 
+def label(pacing: Pacing, queue: str, queues: Sequence[str]) -> str:
+    """``edge pacing 2 ms``, ``unpaced``, for a table or a legend; the queue's discipline where there are several."""
+    named = method_words(pacing.name)
+    return named if len(queues) < 2 else f"{named}, {queue}"
+
+
+def spoken(name: str) -> str:
+    """The name of a pacing within a sentence, with its queue where it has one: ``no pacing, codel``."""
+    method, *rest = name.split(", ")
+    return ", ".join(["no pacing" if method == "none" else method, *rest])
+
+
 def setting(candidate: Candidate, queues: Sequence[str] = ("drop-tail",)) -> str:
-    """``40 packets, edge 2 ms``; the queue's discipline where there are several."""
-    named = f"{packets(candidate.buffer)}, {candidate.pacing.name}"
+    """``40 packets, edge 2 ms``, ``40 packets without pacing``; the queue's discipline where there are several."""
+    paced = " without pacing" if candidate.pacing.method == "none" else f", {candidate.pacing.name}"
+    named = f"{packets(candidate.buffer)}{paced}"
     return named if len(queues) < 2 else f"{named}, {candidate.queue}"
 
 

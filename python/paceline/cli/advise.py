@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,8 @@ _ASKED = {
 _MANY = ("rtt", "pacing", "queue", "bound")
 #: Options that the question calls otherwise.
 _KEYS = {"bound": "bounds", "capture": "from"}
+#: `size = "50 KB"`, as a file has it.
+_AS_KEY = re.compile(r'\b([a-z]+) = ("[^"]*"|[0-9]+)')
 
 
 @click.command(short_help="Say how much buffer and which pacing a network needs.")
@@ -187,5 +190,5 @@ def _question(file: str | None, given: dict[str, Any]) -> Question:
         key, colon, rest = error.message.partition(": ")
         if colon and key.partition(".")[0] in {*given, *_KEYS.values()}:
             option = "--bound" if key == "bounds" else f"--{key.partition('.')[0]}"
-            raise InputError(rest, option) from None
+            raise InputError(_AS_KEY.sub(r"--\1 \2", rest), option) from None
         raise

@@ -27,7 +27,11 @@ _SIZE = 11.5
 
 @dataclass(frozen=True)
 class Line:
-    """One curve. `half` is the half width of its interval, a band; `steps` holds each value until the next."""
+    """One curve.
+
+    `half` is the half width of its interval, a band; `steps` holds each value until the next; `seen` has the plane
+    reach as far as a quiet line.
+    """
 
     name: str
     slot: int
@@ -36,6 +40,7 @@ class Line:
     half: Numbers | None = None
     steps: bool = False
     quiet: bool = False
+    seen: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,8 @@ class Axis:
 
 
 def line_plot(title: str, description: str, lines: Sequence[Line], across: Axis, up: Axis) -> Drawing:
-    """Lines over a plane; those that are quiet are dashed and not counted in what fits."""
-    loud = [line for line in lines if not line.quiet] or list(lines)
+    """Lines over a plane; those that are quiet are dashed, and counted in what fits only where they must be seen."""
+    loud = [line for line in lines if not line.quiet or line.seen] or list(lines)
     named = len(lines) > 1
     rows = _legend_rows(lines) if named else []
     top = 30.0 + 17.0 * len(rows)

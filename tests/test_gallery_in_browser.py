@@ -94,6 +94,29 @@ def test_a_phone_gets_panels_one_below_the_other(browser: Browser, site: Path) -
     assert browser.value(shown) == "curves.svg"
 
 
+def test_words_of_wide_pictures_can_be_read_and_numbers_are_whole(browser: Browser, tmp_path: Path) -> None:
+    """Beside text, a picture of three panels had words of 6 px; a column that is narrow cut a number in two."""
+    numbers = {f"CV, {count} pacers, Q_max 40, 5 packets": 0.51260 + count / 7 for count in range(4)}
+    results = tmp_path / "results"
+    samples.keep(results, "qlbp-table2", panels_of=3, ours=numbers, theirs={"each more": "less variation, less loss"})
+    write(results, tmp_path / "site")
+    browser.open(tmp_path / "site" / "qlbp.html", 1280)
+    sizes = browser.value(
+        "[...document.querySelectorAll('.drawn svg')].filter(s => s.clientWidth).map(s => "
+        "s.clientWidth / s.viewBox.baseVal.width * "
+        "Math.min(...[...s.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize))))"
+    )
+    assert len(sizes) == 2
+    assert min(sizes) >= 8
+    browser.open(tmp_path / "site" / "qlbp.html", 390)
+    lines = browser.value(
+        "[...document.querySelectorAll('.beside td')].filter(c => /^[\\d.]+$/.test(c.textContent)).map(c => {"
+        "const r = document.createRange(); r.selectNodeContents(c); return r.getClientRects().length; })"
+    )
+    assert lines == [1] * 4
+    assert "Q_max 40" in browser.value("document.querySelector('.beside').textContent")
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_board_leads_to_each_claim(browser: Browser, site: Path, width: int) -> None:
     """By keyboard, with targets that a finger hits; the claim is then in the window."""

@@ -94,3 +94,20 @@ def test_a_mark_moves_with_its_first_coordinate_alone(slot: int) -> None:
     path = marker(slot, 3.5, 7)
     assert path.startswith("M3.5 7m")
     assert re.findall("[MLHVC]", path) == ["M"]
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("none", "unpaced"),
+        ("host ideal", "host pacing, ideal"),
+        ("edge 10 ms", "edge pacing 10 ms"),
+        ("edge links", "edge links"),
+        ("Linux's rule", "Linux's rule"),
+    ],
+)
+def test_a_pacing_that_was_swept_is_named_in_words(label: str, words: str) -> None:
+    _, (ax,) = drawing.axes()
+    drawing.curve(ax, [1, 2], [1.0, 2.0], label, slot=0)
+    drawing.legend(ax)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [words]

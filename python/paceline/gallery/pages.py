@@ -26,8 +26,10 @@ from paceline.report.formatting import plain
 _HERE = Path(__file__).parent
 _SIGN = re.compile(r"(?<![^\s(])-(?=\d)")
 _SHARE = re.compile(r"(?<=\d)%")
-#: More rows of evidence than this are folded away.
-MOST_ROWS = 12
+#: More rows of evidence than this are folded away, and more files.
+MOST_ROWS, MOST_FILES = 12, 24
+#: Wider pictures have a page's width to themselves, px: beside text their words would be under 8 px.
+BESIDE_TEXT = 800
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class Figure:
     caption: str
     svg: str
     drawn: Markup | None
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it takes the whole width of a page to be read."""
+        return self.width > BESIDE_TEXT
 
 
 def write(results: Path, out: Path) -> Path:
@@ -107,6 +114,7 @@ def _environment() -> jinja2.Environment:
         "version": _core.version(),
         "words": sentences,
         "most_rows": MOST_ROWS,
+        "most_files": MOST_FILES,
         "papers": papers(),
         "questions": QUESTIONS,
     }

@@ -13,6 +13,8 @@ from paceline.papers import papers
 from paceline.papers.claim import OUTCOMES, Evidence
 from paceline.report.formatting import DASH, listed, plain
 
+#: An interval that is narrower in proportion says nothing.
+_NOTHING = 1e-9
 #: Units at the end of a number's name, as read.
 UNITS = {
     "kbps": "kbit/s",
@@ -62,6 +64,8 @@ def _half(row: Evidence) -> float:
 
 def _decimals(value: float, half: float) -> int:
     """Those that the interval deserves, but for three digits of the value at least; four without an interval."""
+    if half <= _NOTHING * abs(value):  # what is left of equal numbers after arithmetic
+        half = 0.0
     if float(value).is_integer() and not half:
         return 0
     largest = math.floor(math.log10(abs(value))) if value else 0
@@ -80,6 +84,8 @@ def values(found: Any) -> str:
 
 def named(key: str) -> str:
     """``unpaced_kbps`` as words: ``unpaced, kbit/s``; ``load_at_5_kb`` is ``load at 5 KB``."""
+    if " " in key:  # words already, in which an underscore is a symbol's: Q_max
+        return key
     stem, _, last = key.rpartition("_")
     if not stem or last not in UNITS:
         return key.replace("_", " ")

@@ -29,6 +29,8 @@ INK = "#010203"
 GRID = "#040506"
 #: What the paper printed.
 PRINTED = "#c2185b"
+#: A pacing as scenarios label it: `none`, `host ideal`, `edge 10 ms`.
+_PACING = re.compile(r"(none|host|edge|port)(?: (ideal|linux|ns2|[0-9.]+ ms))?")
 
 
 def axes(
@@ -66,7 +68,18 @@ def curve(ax: Axes, x: Sequence[float], y: Sequence[Interval | float], name: str
         "capsize": 2.5,
         "elinewidth": 1.0,
     }
-    ax.errorbar(x, means, yerr=halves, label=name, **(look | style))
+    ax.errorbar(x, means, yerr=halves, label=pacing_words(name), **(look | style))
+
+
+def pacing_words(label: str) -> str:
+    """The label of a swept pacing as a reader would say it, ``host pacing, ideal``; any other name as it is."""
+    found = _PACING.fullmatch(label)
+    if found is None:
+        return label
+    method, rest = found.groups()
+    if method == "none":
+        return "unpaced"
+    return f"{method} pacing{', ' if rest and rest.isalpha() else ' ' if rest else ''}{rest or ''}"
 
 
 def law(ax: Axes, x: Sequence[float], y: Sequence[float], name: str, slot: int, **style: Any) -> None:

@@ -93,3 +93,12 @@ def test_a_notebook_is_one_file(tmp_path: Path) -> None:
 def test_an_unknown_one_is_refused(name: str, said: str) -> None:
     with pytest.raises(InputError, match=f"TEMPLATE: .*{said}".replace("?", r"\?")):
         shipped_files.chosen(name)
+
+
+@pytest.mark.parametrize(("folder", "said"), [("there", "DIR: "), ("", "DIR: names no directory")])
+def test_what_is_no_directory_is_wrong_input(command: Command, tmp_path: Path, folder: str, said: str) -> None:
+    (tmp_path / "there").write_text("a file")
+    done = command("init", "one-flow", folder and str(tmp_path / folder))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"paceline: {said}")
+    assert done.stderr.count("\n") == 1

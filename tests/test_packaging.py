@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -98,3 +99,20 @@ def test_the_citation_is_of_this_version() -> None:
     assert released
     assert f"\nversion: {version}\n" in text
     assert f"\ndate-released: {released[1]}\n" in text
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+def test_the_source_distribution_has_all_that_a_wheel_is_made_of(tmp_path: Path) -> None:
+    """Files in the place of links: what is unpacked elsewhere leads nowhere else."""
+    maturin = Path(sys.executable).parent / "maturin"
+    made = subprocess.run([maturin, "sdist", "--out", tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        members = {one.name.partition("/")[2]: one for one in archive.getmembers() if not one.isdir()}
+    assert [name for name, one in members.items() if not one.isfile()] == []
+    needed = {"Cargo.toml", "Cargo.lock", "LICENSE", TEXTS.name, "packaging/index.md", "pyproject.toml"}
+    for folder in ("python", "packaging/paceline.data", *(path.as_posix() for path in (ROOT / "crates").glob("*/src"))):
+        files = (path for path in (ROOT / folder).rglob("*") if path.is_file())
+        needed |= {path.relative_to(ROOT).as_posix() for path in files if path.suffix not in (".pyc", ".so")}
+    assert needed - set(members) == set()
+    assert "crates/sim/build.rs" in members

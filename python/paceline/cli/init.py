@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from paceline._arguments import directory
 from paceline.cli import completion
-from paceline.cli.options import QUIET
+from paceline.cli.options import QUIET, not_written
+from paceline.errors import StoreError
 from paceline.terminal.output import DONE, print_data, print_table, say
 
 
@@ -47,7 +49,13 @@ def init(template: str, dir: str, as_list: bool, force: bool) -> int:  # noqa: A
         else:
             files[f"{name}.toml"] = schema.naming(scenarios[name], schema.beside(name))
             files[schema.FILE] = schema.text()
-    written = shipped_files.write_files(files, dir, force=force)
+    folder = directory(dir, "DIR", "paceline init edge-vs-host study")
+    try:
+        written = shipped_files.write_files(files, folder, force=force)
+    except OSError as error:
+        wrong = StoreError(f"{error.filename or folder}: {error.strerror or error}")
+        wrong.__context__ = error
+        raise not_written(wrong, dir, "DIR") from None
     print_data("".join(f"{path}\n" for path in written))
     if template != shipped_files.ALL:
         say(f"next: {'jupyter lab' if template in notebooks else 'paceline run'} {written[0]}")

@@ -221,13 +221,13 @@ def opened_store(out: str | None, otherwise: Path) -> Store:
     return store
 
 
-def not_written(error: StoreError | ValueError, out: str | None) -> Exception:
-    """The error itself where the disk is full or broken, else that --out names no directory to write to."""
+def not_written(error: StoreError | ValueError, out: str | None, name: str = "--out") -> Exception:
+    """The error itself where the disk is full or broken, else that `name` names no directory to write to."""
     cause = error.__context__
     if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         return error
     remedy = "name another directory, one that can be written" + ("" if out else ", by --out")
-    return InputError(f"{error}; {remedy}", "--out" if out else None)
+    return InputError(f"{error}; {remedy}", name if out else None)
 
 
 def refuse_other_scenario(store: Store, scenario: Scenario, points: Sequence[Point], out: str | None) -> None:

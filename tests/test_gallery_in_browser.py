@@ -102,8 +102,8 @@ def test_words_of_wide_pictures_can_be_read_and_numbers_are_whole(browser: Brows
     write(results, tmp_path / "site")
     browser.open(tmp_path / "site" / "qlbp.html", 1280)
     sizes = browser.value(
-        "[...document.querySelectorAll('.drawn svg')].filter(s => s.clientWidth).map(s => "
-        "s.clientWidth / s.viewBox.baseVal.width * "
+        "[...document.querySelectorAll('svg.drawn')].map(s => "
+        "s.getBoundingClientRect().width / s.viewBox.baseVal.width * "
         "Math.min(...[...s.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize))))"
     )
     assert len(sizes) == 2

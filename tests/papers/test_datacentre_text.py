@@ -42,6 +42,7 @@ def test_every_set_up_must_turn_over_between_half_and_twice_the_bound() -> None:
     assert len(failed) == len(setups.SETUPS)
     assert all(statistic.startswith("utilisation, ") for statistic in failed)
     assert "with twice N* it is behind in 0 of 10" in late.note
+    assert {name.rpartition(", ")[0] for name in late.ours} == {setup.words for setup in setups.SETUPS.values()}
     lossy = SETUPS.check(synthetic.runs(SETUPS, set_up(1.4, lost=-0.001)))
     assert sum(row.ok is False for row in lossy.evidence) == 2 * len(setups.SETUPS)
 

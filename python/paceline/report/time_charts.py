@@ -217,9 +217,10 @@ def gap_distribution(raster: Raster) -> Drawing:
                 text = f"{value / label.divisor:.3g} {label.unit}"
                 drawing.open(class_="tick-x")
                 drawing.line(x_of(value), bottom, x_of(value), bottom + 4, "base")
-                if x_of(value) - text_width(text, 11.5) / 2 > free:
-                    drawing.text(min(x_of(value), width - 16), bottom + 17, text, "tick", "middle")
-                    free = x_of(value) + text_width(text, 11.5) / 2 + 6
+                half = text_width(text, 11.5) / 2
+                if x_of(value) - half > free:
+                    drawing.text(min(x_of(value), width - half - 1), bottom + 17, text, "tick", "middle")
+                    free = x_of(value) + half + 6
                 drawing.close()
     for strip in raster.strips:
         sorted_gaps = gaps[id(strip)]

@@ -148,7 +148,7 @@ def check(runs: Runs) -> Verdict:
         few, many = flows_of(runs[name])
         for flows, sign in ((few, 1.0), (many, -1.0)):
             gap = ahead(runs[name], flows)
-            ours[f"{name}, {flows} flows"] = round(gap.mean, 4)
+            ours[f"{setup.words}, {flows} flows"] = round(gap.mean, 4)
             what = f"utilisation, {flows} flows, {setup.words}: paced − unpaced"
             evidence.append(criteria.order(what, gap, sign=sign))
             unpaced, paced = (at(runs[name], pacing, flows) for pacing in (NONE, PACED))

@@ -26,7 +26,7 @@ _STEPS: dict[str, Sequence[tuple[float, str]]] = {
 
 
 _UNITS = "|".join(name for steps in STEPS.values() for _, name in steps)
-_BEFORE_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{_UNITS}|packets?)\b)|(?<=[≥≤]) (?=\d)")
+_BEFORE_UNIT = re.compile(rf"(?<=\d) (?=%|(?:{_UNITS}|packets?)\b)|(?<=[≥≤±]) (?=\d)|(?<=\d) (?=±)")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def plain(value: float, decimals: int) -> str:
 
 
 def unbroken(text: str) -> str:
-    """The same with each number and its unit, or the sign before it, on one line."""
+    """The same with each number, the sign before it, its interval and its unit on one line."""
     return _BEFORE_UNIT.sub("\u00a0", text)
 
 

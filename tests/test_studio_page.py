@@ -248,3 +248,21 @@ def test_a_dropped_scenario_is_taken_and_toml_comes_out(
         page.fill("dialog textarea", text.replace("dropped", "typed"))
         page.click("text=Use this")
         page.wait_for_selector("h1:has-text('typed')")
+
+
+def test_what_was_lost_is_sent_again_and_an_acknowledgement_is_a_duplicate(
+    browser: sync_api.Browser, server: Server
+) -> None:
+    with opened(browser, server.address) as page:
+        told = page.evaluate(
+            """async () => {
+              const { livesOf, story } = await import("./static/lives.js");
+              const [SEND, DROP] = [0, 2];
+              const rows = [[0, SEND, 0, 1], [1, DROP, 0, 1], [2, SEND, 0, 1], [3, SEND, 1, 7], [4, SEND, 1, 7]];
+              const column = (number) => rows.map((row) => row[number]);
+              const world = { time_ns: column(0), event: column(1), kind: column(2), seq: column(3),
+                flow: [0, 0, 0, 0, 0], place: [0, 0, 0, 0, 0], bytes: [1500, 1500, 1500, 40, 40], places: ["host"], links: {} };
+              return livesOf(world).map((life) => story(life, world)[0][1]);
+            }"""
+        )
+    assert told == ["is sent", "is sent again", "is sent", "is sent, a duplicate"]

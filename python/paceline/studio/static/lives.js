@@ -15,6 +15,7 @@ const flight = (link, bytes) => (bytes * 8e9) / link.rate_bps + link.delay_ns;
 export function livesOf(world) {
   const lives = [];
   const open = new Map();
+  const sent = new Set(); // also of what has arrived or was dropped since
   const count = world.time_ns.length;
   for (let row = 0; row < count; row += 1) {
     const time = world.time_ns[row];
@@ -36,9 +37,10 @@ export function livesOf(world) {
         dropped: null,
         received: null,
         marked: null,
-        again: event === SEND && Boolean(mates),
+        again: event === SEND && sent.has(key),
       };
       lives.push(life);
+      if (event === SEND) sent.add(key);
       if (!mates) open.set(key, (mates = []));
       mates.push(life);
       if (event === SEND) continue;
@@ -103,7 +105,9 @@ function finish(life, world) {
 export function story(life, world) {
   const rows = [];
   const name = (place) => world.places[place];
-  if (life.sent) rows.push([life.sent.time, life.again ? "is sent again" : "is sent", name(life.sent.place)]);
+  // an acknowledgement of the same number is no repetition of a packet: it says that another one came
+  const repeated = life.kind === 1 ? "is sent, a duplicate" : "is sent again";
+  if (life.sent) rows.push([life.sent.time, life.again ? repeated : "is sent", name(life.sent.place)]);
   for (const hop of life.hops) {
     const waited = hop.leave === null ? null : hop.leave - hop.enter;
     const link = world.links[name(hop.place)];

@@ -108,6 +108,10 @@ def test_words_of_wide_pictures_can_be_read_and_numbers_are_whole(browser: Brows
     )
     assert len(sizes) == 2
     assert min(sizes) >= 8
+    for width in (1280, 800):
+        browser.open(tmp_path / "site" / "qlbp.html", width)
+        placed = browser.value("getComputedStyle(document.querySelector('.said > figure')).position")
+        assert placed == "relative", "what is read of a picture is placed in its figure"
     browser.open(tmp_path / "site" / "qlbp.html", 390)
     lines = browser.value(
         "[...document.querySelectorAll('.beside td')].filter(c => /^[\\d.]+$/.test(c.textContent)).map(c => {"

@@ -261,7 +261,8 @@ def test_what_was_lost_is_sent_again_and_an_acknowledgement_is_a_duplicate(
               const rows = [[0, SEND, 0, 1], [1, DROP, 0, 1], [2, SEND, 0, 1], [3, SEND, 1, 7], [4, SEND, 1, 7]];
               const column = (number) => rows.map((row) => row[number]);
               const world = { time_ns: column(0), event: column(1), kind: column(2), seq: column(3),
-                flow: [0, 0, 0, 0, 0], place: [0, 0, 0, 0, 0], bytes: [1500, 1500, 1500, 40, 40], places: ["host"], links: {} };
+                flow: [0, 0, 0, 0, 0], place: [0, 0, 0, 0, 0], bytes: [1500, 1500, 1500, 40, 40],
+                places: ["host"], links: {} };
               return livesOf(world).map((life) => story(life, world)[0][1]);
             }"""
         )

@@ -134,7 +134,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     curves.lines(right, runs["main"], GOODPUT, KBPS)
     left.set_ylabel("core throughput, Mbit/s")
     right.set_ylabel("goodput of a flow, kbit/s")
-    drawing.printed(right, 5, 93, "edge: 93")
+    drawing.printed(right, 5, 93, "edge: 93", offset=(8, 5))
     drawing.printed(right, 5, 82, "unpaced, host: 82")
     drawing.legend(left, loc="lower right")
     caption = (

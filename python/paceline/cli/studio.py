@@ -49,8 +49,7 @@ def studio(file: str | None, sets: tuple[str, ...], port: str | None, no_browser
         if package not in ("starlette", "uvicorn"):
             raise
         raise InputError(
-            f"needs {package}, which is not installed; install it by pip install 'paceline[studio]'",
-            "paceline studio",
+            f'paceline studio needs {package}, which is not installed; pip install "paceline[studio]"'
         ) from None
     start = _start(file, sets)
 

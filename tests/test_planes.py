@@ -111,3 +111,20 @@ def test_a_pacing_that_was_swept_is_named_in_words(label: str, words: str) -> No
     drawing.curve(ax, [1, 2], [1.0, 2.0], label, slot=0)
     drawing.legend(ax)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [words]
+
+
+def test_grid_lines_stop_at_a_legend() -> None:
+    figure, (ax,) = drawing.axes(1)
+    drawing.curve(ax, [1, 2, 3], [0.0, 1.0, 2.0], "one", 0)
+    drawing.legend(ax, loc="upper left")
+    svg = drawing.picture(figure, "grid", "Grid lines and a legend.").svg
+    words = ax.get_legend().get_texts()[0].get_window_extent()  # pt: laid out for the SVG
+    top = 72 * figure.get_figheight()
+    lines = re.findall(r'd="M ([\d.]+) ([\d.]+) \nL ([\d.]+) \2 \n(?:M ([\d.]+) \2 \nL ([\d.]+) \2 \n)?"', svg)
+    assert len(lines) >= 4
+    broken = [line for line in lines if line[3]]
+    assert broken, "the legend lies on no grid line"
+    for _, height, until, since, right in broken:
+        assert words.y0 - 8 <= top - float(height) <= words.y1 + 8
+        assert float(until) < words.x0
+        assert words.x1 < float(since) < float(right)

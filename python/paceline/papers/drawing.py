@@ -116,9 +116,25 @@ def picture(figure: Figure, name: str, caption: str) -> Picture:
 
     sink = io.StringIO()
     planes = Planes(figure)
+    _break_grid(figure)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.sans-serif": ["DejaVu Sans"]}):
         figure.savefig(sink, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = sink.getvalue()
     svg = planes.describe(svg[svg.index("<svg") :])  # no declarations: it stands within a page too
     svg = svg.replace(GRID, "currentColor; stroke-opacity: 0.15").replace(INK, "currentColor")
     return Picture(name, re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL), caption)
+
+
+def _break_grid(figure: Figure) -> None:
+    """Grid lines stop before a legend and go on behind it, so that none runs through its words."""
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        legend = ax.get_legend()
+        if legend is None:
+            continue
+        inside = ax.transAxes.inverted().transform_bbox(legend.get_window_extent())
+        for tick in ax.yaxis.get_major_ticks():
+            line = tick.gridline
+            _, height = ax.transAxes.inverted().transform(line.get_transform().transform((0, tick.get_loc())))
+            if inside.y0 <= height <= inside.y1:
+                line.set_xdata([0, max(inside.x0, 0), np.nan, min(inside.x1, 1), 1])

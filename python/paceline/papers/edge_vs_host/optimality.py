@@ -237,9 +237,9 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for slot, name in enumerate(TRAFFIC):
         drawing.curve(left, DELAYS, [ratios(at(runs[name], delay), delay)[1] for delay in DELAYS], name, slot)
     drawing.logarithmic(left, "x", DELAYS)
-    drawing.logarithmic(left, "y", (1, 2, 5, 10, 20))
+    drawing.logarithmic(left, "y", (1, 2, 5, 10, 20, 50, 100, 200, 500))
     left.set_xlabel("delay bound, ms")
-    left.set_ylabel("variance of the rate over the least possible")
+    left.set_ylabel("variance over the least possible")
     drawing.legend(left, loc="upper left")
     delay = DELAYS[-1]
     _, found = next(exits.by_run(at(runs[POISSON], delay)))
@@ -250,8 +250,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
         rate = found.sizes[:-1] * 8e-6 / np.diff(releases)
         seconds = [float(one) for one in releases[:-1][shown]]
         drawing.curve(right, seconds, [float(one) for one in rate[shown]], words, slot, marker="none", capsize=0)
-    right.set_xlabel("time, s")
-    right.set_ylabel(f"rate of Poisson packets, d = {delay} ms, Mbit/s")
+    right.set_xlabel(f"time, s; Poisson packets, d = {delay} ms")
+    right.set_ylabel("rate, Mbit/s")
     drawing.legend(right)
     caption = (
         "How much more the pacer's rate varies than that of the smoothest way out within the same bound, by "

@@ -7,12 +7,14 @@ under none, no choice here reaches it. ``python -m paceline.cli.free_choices`` r
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paceline.papers.claim import Claim, Evidence, Length
+from paceline.errors import InputError
+from paceline.papers.claim import Claim, Evidence, Length, Runs, Verdict
 from paceline.scenario import Scenario
 
 _Document = dict[str, Any]
@@ -27,10 +29,12 @@ class Choice:
     Attributes:
         name: in the table.
         change: what it makes of a scenario's document, in place.
+        check: judges in the place of the claim's, where the choice is how a number is taken from the runs.
     """
 
     name: str
     change: Callable[[_Document], None]
+    check: Callable[[Runs], Verdict] | None = None
 
     def of(self, claim: Claim) -> Claim:
         """The claim with this choice in all that it runs."""
@@ -38,13 +42,33 @@ class Choice:
         def sweeps(length: Length) -> Mapping[str, Scenario]:
             return {name: self.scenario(one) for name, one in claim.sweeps(length).items()}
 
-        return replace(claim, sweeps=sweeps)
+        return replace(claim, sweeps=sweeps, check=self.check or claim.check)
 
     def scenario(self, scenario: Scenario) -> Scenario:
         """The scenario with this choice."""
         document: _Document = scenario.to_dict()
         self.change(document)
         return Scenario(document)
+
+
+def paths(name: str, values: Mapping[str, Any]) -> Choice:
+    """Another value at each of these paths, in scenarios that have the path."""
+
+    def change(document: _Document) -> None:
+        scenario = Scenario(document)
+        for path, value in values.items():
+            with contextlib.suppress(InputError):
+                scenario = scenario.set(path, value)
+        changed = scenario.to_dict()
+        document.clear()
+        document.update(changed)
+
+    return Choice(name, change)
+
+
+def judged(name: str, check: Callable[[Runs], Verdict]) -> Choice:
+    """The same runs, of which a number is taken otherwise."""
+    return Choice(name, lambda _: None, check)
 
 
 def tcp(name: str, **keys: Any) -> Choice:

@@ -42,9 +42,9 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
     return {"main": one(length).over(over).seeds(length.seed_count())}
 
 
-def check(runs: Runs) -> Verdict:
+def check(runs: Runs, full: float = FULL) -> Verdict:
     """Reno's need is a BDP, CUBIC's and BBR v1's a quarter to two fifths of it; BBR v3's informs."""
-    needs = {name: need(runs["main"].where({VARIANT: variant})) for name, variant in TCPS.items()}
+    needs = {name: need(runs["main"].where({VARIANT: variant}), full) for name, variant in TCPS.items()}
     evidence = [criteria.probability("smallest buffer for a full link, Reno, BDP", needs["Reno"], RENO)]
     for name in ("CUBIC", "BBR v1"):
         found = needs[name]
@@ -73,8 +73,9 @@ def note(needs: Mapping[str, Interval]) -> str:
         f"Reno needs {needs['Reno'].mean:.2f} BDP, CUBIC {needs['CUBIC'].mean:.2f}, BBR v1 {needs['BBR v1'].mean:.2f}. "
         "A window that is cut to β of itself leaves the link full if the buffer holds (1 − β) / β of a BDP: all of it "
         "for Reno's half, 0.43 for CUBIC's 0.7, less the 0.05 that a threshold of 99.9 % forgives near the end of so "
-        "flat a curve; without that Reno's need is the printed one. BBR v1 puts a quarter of a BDP into the buffer as "
-        "it probes, and more while a loss of its own holds it back: from a quarter on it has 98.9 % of the link."
+        "flat a curve; at 99.99 % Reno's need is the printed one (docs/deciding-choices.md). BBR v1 puts a quarter "
+        "of a BDP into the buffer as it probes, and more while a loss of its own holds it back: from a quarter on it "
+        "has 98.9 % of the link."
     )
 
 
@@ -97,17 +98,17 @@ def carried(run: Result) -> float:
     return float(np.mean(rate[apart] if apart.any() else rate)) / 50e6
 
 
-def need(results: Results) -> Interval:
+def need(results: Results, full: float = FULL) -> Interval:
     """The smallest buffer that is enough, BDP, over seeds."""
     curves: dict[int, list[tuple[float, float]]] = {}
     for run in results:
         curves.setdefault(run.seed, []).append((float(run.settings[BUFFER].split()[0]), carried(run)))
-    return over_seeds([smallest(sorted(points)) for points in curves.values()])
+    return over_seeds([smallest(sorted(points), full) for points in curves.values()])
 
 
-def smallest(points: Sequence[tuple[float, float]]) -> float:
-    """The least buffer that carries `FULL` of what the largest does."""
-    enough = FULL * points[-1][1]
+def smallest(points: Sequence[tuple[float, float]], full: float = FULL) -> float:
+    """The least buffer that carries that share of what the largest does."""
+    enough = full * points[-1][1]
     first = next(place for place, (_, used) in enumerate(points) if used >= enough)
     if not first:
         return points[0][0]

@@ -132,6 +132,28 @@ fn errors_say_what_to_write() {
         message(parse::span("5 fortnights")),
         "\"5 fortnights\" has an unknown unit \"fortnights\"; write for example \"10 ms\""
     );
+    for (text, instead) in [
+        ("10,5 ms", "\"10.5 ms\""),
+        ("1,500 ms", "\"1500 ms\" or \"1.500 ms\""),
+        ("12,000,000 ns", "\"12000000 ns\""),
+        ("1,000 s", "\"1000 s\""),
+    ] {
+        assert_eq!(message(parse::span(text)), format!("{text:?} has a comma; write {instead}"));
+    }
+    assert_eq!(
+        message(parse::buffer("2,5 packets")),
+        "\"2,5 packets\" has an unknown unit \",5 packets\"; write for \
+         example \"5 KB\" or \"5 packets\""
+    );
+    assert_eq!(
+        message(parse::buffer("1,000 packets")),
+        "\"1,000 packets\" has a comma; write \"1000 packets\""
+    );
+    let hours = message(parse::span("1.5 hours"));
+    assert_eq!(
+        hours,
+        format!("\"1.5 hours\" has an unknown unit \"hours\"; write \"{}\"", Span::from_millis(5_400_000))
+    );
     assert_eq!(message(parse::span("-5 ms")), "\"-5 ms\" is negative; write a number that is not below 0");
     assert_eq!(
         message(parse::rate("0 Mbit/s")),

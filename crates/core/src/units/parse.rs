@@ -268,6 +268,20 @@ fn split(text: &str, wanted: Kind) -> Result<(Number<'_>, Unit), QuantityError> 
 /// A unit that is none: what it may have been meant for.
 fn unknown_unit(number: &Number<'_>, name: &str, wanted: Kind) -> Problem {
     let times = |unit| number.times(unit, Whole::Nearest).ok().filter(|amount| *amount > 0);
+    if name.starts_with(',') {
+        let instead = hint::without_comma(number.text.trim(), wanted);
+        if !instead.is_empty() {
+            return Problem::Comma { instead };
+        }
+    }
+    if wanted == Kind::Time
+        && let Some(nanoseconds) = Unit::long_time(name).and_then(times)
+    {
+        return Problem::LargeUnit {
+            unit: shorten(name),
+            instead: Span::from_nanos(nanoseconds).to_string(),
+        };
+    }
     if wanted == Kind::Rate
         && let Some(bits) = Unit::bytes_a_second(name).and_then(times)
     {

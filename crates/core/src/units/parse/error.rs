@@ -38,6 +38,15 @@ pub(super) enum Problem {
     Bits {
         bytes: String,
     },
+    /// A comma in the number, and the number as it may be meant, perhaps two ways.
+    Comma {
+        instead: Vec<String>,
+    },
+    /// A unit that is a multiple of one that there is, and what that is in it.
+    LargeUnit {
+        unit: String,
+        instead: String,
+    },
     UnknownUnit {
         unit: String,
         wanted: Kind,
@@ -102,6 +111,10 @@ impl fmt::Display for QuantityError {
             }
             Problem::Bits { bytes } => {
                 write!(f, "is in bits, and sizes are in bytes, of eight bits each; write {bytes:?}")
+            }
+            Problem::Comma { instead } => write!(f, "has a comma; write {}", hint::quoted(instead)),
+            Problem::LargeUnit { unit, instead } => {
+                write!(f, "has an unknown unit {unit:?}; write {instead:?}")
             }
             Problem::UnknownUnit { unit, meant: Some(meant), .. } => {
                 write!(f, "has an unknown unit {unit:?}; did you mean {meant:?}?")

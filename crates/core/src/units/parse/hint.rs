@@ -25,7 +25,29 @@ pub(super) fn of_number(number: &str, wanted: Kind, usual: Option<Usual>) -> Str
     if ways.is_empty() {
         return wanted.example();
     }
+    quoted(&ways)
+}
+
+/// Each in quotes, one or the other.
+pub(super) fn quoted(ways: &[String]) -> String {
     ways.iter().map(|way| format!("\"{way}\"")).collect::<Vec<_>>().join(" or ")
+}
+
+/// A quantity whose number is cut short by a comma, `1,000 packets` or `10,5 ms`, as it may be meant: the comma parts
+/// thousands, or is a decimal point.
+pub(super) fn without_comma(text: &str, wanted: Kind) -> Vec<String> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let groups: Vec<&str> = number.split(',').collect();
+    let thousands = (1..=3).contains(&groups[0].len()) && groups[1..].iter().all(|group| group.len() == 3);
+    let whole = thousands.then(|| format!("{}{unit}", groups.concat()));
+    let point = match groups[..] {
+        [before, after] if after.contains(|c| ('1'..='9').contains(&c)) => {
+            Some(format!("{before}.{after}{unit}"))
+        }
+        _ => None,
+    };
+    [whole, point].into_iter().flatten().filter(|text| parses(text, wanted)).collect()
 }
 
 /// The same for a range, both ends in the unit that its high end suggests.

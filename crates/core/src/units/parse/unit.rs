@@ -161,6 +161,17 @@ impl Unit {
         multiple(prefix).map(|size| Unit { name: "bit/s", kind: Kind::Rate, size: 8 * size })
     }
 
+    /// Hours and days: the unit in nanoseconds.
+    pub(super) fn long_time(name: &str) -> Option<Unit> {
+        const HOUR: u64 = 3_600_000_000_000;
+        let size = match name.to_lowercase().as_str() {
+            "h" | "hr" | "hrs" | "hour" | "hours" => HOUR,
+            "d" | "day" | "days" => 24 * HOUR,
+            _ => return None,
+        };
+        Some(Unit { name: "ns", kind: Kind::Time, size })
+    }
+
     /// `Kb`, `Mbit` and their like: the unit in bit. Where everything is in lower case, bytes may well be meant.
     pub(super) fn bits(name: &str) -> Option<Unit> {
         let of_words = ["bits", "bit"].iter().find_map(|end| name.strip_suffix(end));

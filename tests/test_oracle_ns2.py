@@ -68,6 +68,7 @@ max_window = "{settings["window_packets"]} packets"
 limited_transmit = {str(settings["limited_transmit"]).lower()}
 tick_phase = "{settings["tick_phase_ns"]} ns"
 {DELAYED if "delayed" in settings else ""}
+{'overhead = "1 ns"' if "waits" in settings else ""}
 {"data_with_syn = true" if settings["variant"] in ("bic", "cubic") else ""}
 
 [pacing]
@@ -90,4 +91,4 @@ def test_one_flow_does_what_ns2_does(name: str, tmp_path: Path) -> None:
 
 
 def test_the_oracles_are_there() -> None:
-    assert len(CASES) == 351
+    assert len(CASES) == 399

@@ -4,7 +4,7 @@
     python benches/peers/one_flow.py --only NAME --vars    one case, and ns-2's variables at every change, on stdout
 
 TCP-Linux is run twice: with an acknowledgement a packet and no timestamps, and with delayed acknowledgements and
-timestamps.
+timestamps. Flows that `overhead_` has wait do so for a nanosecond at most: what it does beside the time shows.
 
 A file is gzipped CSV: lines `# key = value` (TOML) that say what ran, then time_ns,event,kind,seq,bytes. Rows are data
 packets that reach the second link (`enqueue`, or `drop` where its queue refuses it or the loss is forced) and
@@ -100,22 +100,27 @@ class Agent:
     variant: str  # a control stands behind TCP-Linux's
     limited: bool = True
     delayed: bool = False  # acknowledgements, and timestamps
+    waits: bool = False  # before it sends, a nanosecond at most
 
     @property
     def name(self) -> str:
         """The file's ending."""
         name = self.variant.lower().removeprefix("linux:")
-        return name + ("" if self.limited else ".no-limited-transmit") + (".delayed" if self.delayed else "")
+        name += "" if self.limited else ".no-limited-transmit"
+        return name + (".delayed" if self.delayed else "") + (".waits" if self.waits else "")
 
     def options(self) -> list[str]:
         """What one_flow.tcl is told."""
         variant, _, control = self.variant.partition(":")
         sink = "TCPSink/Sack1" if variant in {"Sack1", "Fack", "Linux"} else "TCPSink"
         words = ["-variant", variant, "-singledup", str(int(self.limited)), "-control", control]
-        if not self.delayed:
-            return [*words, "-sink", sink]
-        stamps = "Agent/TCP timestamps_ true Agent/TCPSink ts_echo_rfc1323_ true"
-        return [*words, "-sink", f"{sink}/DelAck", "-set", stamps]
+        stamps = "Agent/TCP timestamps_ true Agent/TCPSink ts_echo_rfc1323_ true" if self.delayed else ""
+        wait = "Agent/TCP overhead_ 1e-9" if self.waits else ""
+        return [*words, "-sink", sink + "/DelAck" * self.delayed, "-set", f"{stamps} {wait}"]
+
+    def takes(self, case: Case) -> bool:
+        """Whether the case is for this agent: a nanosecond decides ties."""
+        return not (self.waits and case.name.startswith("tail"))
 
 
 # Files are numbered in the order in which they came, group by group.
@@ -124,6 +129,7 @@ GROUPS = [
     # FACK has no limited transmit.
     [*(Agent(variant, limited) for variant in ("Tahoe", "Sack1") for limited in (True, False)), Agent("Fack")],
     [Agent(f"Linux:{control}", delayed=delayed) for control in ("cubic", "bic") for delayed in (False, True)],
+    [Agent(f"Linux:{control}", waits=True) for control in ("cubic", "bic")],
 ]
 
 
@@ -202,7 +208,7 @@ def main() -> int:
         for case, agent in product(CASES, agents):
             number += 1
             seed = number * 747796405 % 2**31  # another tick phase for each file
-            if wanted.only and wanted.only != case.name:
+            if not agent.takes(case) or (wanted.only and wanted.only != case.name):
                 continue
             drops = with_retransmissions(case, agent, seed)
             name = f"{case.name}.{agent.name}"
@@ -215,6 +221,7 @@ def main() -> int:
                 f'variant = "{agent.variant.lower().removeprefix("linux:")}"',
                 f"limited_transmit = {str(agent.limited).lower()}",
                 *(["delayed = true"] if agent.delayed else []),
+                *(["waits = true"] if agent.waits else []),
                 f"window_packets = {case.window}",
                 f"queue_packets = {case.queue}",
                 f"drops = {list(drops)}",

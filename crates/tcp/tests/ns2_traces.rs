@@ -62,7 +62,9 @@ impl Case {
         let (_, variant) =
             Variant::ALL.into_iter().find(|(name, _)| *name == self.settings["variant"]).unwrap();
         let plain = Config::of_variant(Profile::Ns2, variant);
+        let overhead = Span::from_nanos(u64::from(self.settings.contains_key("waits")));
         let plain = Config {
+            overhead,
             payload: self.number("payload_bytes") as u32,
             max_window: self.number("window_packets") as u32,
             limited_transmit: self.settings["limited_transmit"] == "true",
@@ -179,8 +181,9 @@ fn replay(name: &str, case: &Case) {
         let arrival = data.front().map_or(Instant::MAX, |(at, ..)| *at);
         let ack = acks.front().map_or(Instant::MAX, |(at, ..)| *at);
         let due = receiver.due().unwrap_or(Instant::MAX);
+        let wait = sender.pacing_at().unwrap_or(Instant::MAX);
         let timer = sender.retransmission_at().unwrap_or(Instant::MAX);
-        now = arrival.min(ack).min(due).min(timer);
+        now = arrival.min(ack).min(due).min(wait).min(timer);
         if now.as_nanos() >= until {
             break;
         }
@@ -200,6 +203,9 @@ fn replay(name: &str, case: &Case) {
             None
         } else if due == now {
             Some(receiver.on_delayed_ack_timer())
+        } else if wait == now {
+            sender.on_pacing_timer(now, &mut wire);
+            None
         } else {
             sender.on_retransmission_timer(now, &mut wire);
             None
@@ -238,4 +244,4 @@ macro_rules! variants {
     )+};
 }
 
-variants!(tahoe: 54, reno: 54, newreno: 54, sack1: 54, fack: 27, bic: 54, cubic: 54);
+variants!(tahoe: 54, reno: 54, newreno: 54, sack1: 54, fack: 27, bic: 78, cubic: 78);

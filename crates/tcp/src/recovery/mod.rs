@@ -107,6 +107,20 @@ pub(crate) fn next_packet(state: &State) -> Option<u32> {
     fits.then_some(state.next)
 }
 
+/// A wait for the host ([`crate::Config::overhead`]) ends: what [`after_wait`] is told, if it is to be called.
+pub(crate) fn before_wait_ends(state: &mut State) -> Option<u32> {
+    let counts = state.cold.overhead.is_some() && !state.cold.sack.is_blank();
+    (counts && matches!(Recovery::of(state), Recovery::RateHalving))
+        .then(|| rate_halving::before_wait_ends(state))
+}
+
+/// What the window let out at the end of a wait has left.
+pub(crate) fn after_wait(state: &mut State, most: u32) {
+    if !state.cold.sack.is_blank() {
+        rate_halving::after_wait(state, most);
+    }
+}
+
 /// New packets that the windows let out now, one after the other, if there are so many.
 pub(crate) fn room(state: &State) -> u32 {
     if state.cold.sack.is_blank() {

@@ -7,6 +7,8 @@
 //! packet that is not held is lost and retransmitted by slow start; a loss found then cuts the window once more. At the end of both
 //! the window is at least ssthresh, if that lets out at most three packets at once. Every acknowledgement, duplicates included,
 //! restarts the timer and, with timestamps, is timed.
+//! With `overhead`, as in ns-2, what leaves at the end of a wait does not count: the number in flight decreases only as
+//! acknowledgements find no wait, and the window ends a packet above ssthresh.
 //! *Parameters.* `duplicate_threshold`; `data_with_syn`. `limited_transmit`, `careful` and `halving` of what is in flight do not apply.
 //! *Where it breaks.* As FACK: reordering is taken for a loss, and no cut is undone. While a packet is missing, packets held beyond it
 //! do not count in the receiver's window.
@@ -113,9 +115,34 @@ fn on_dubious_ack(state: &mut State, ack: Ack<'_>, now: Instant) {
     if handshake {
         state.end_handshake(ack.echo);
     }
+    if state.cold.overhead.is_none() || state.cold.host_at == Instant::MAX {
+        limit_to_flight(state);
+    }
+}
+
+/// What was acknowledged does not leave again at once.
+fn limit_to_flight(state: &mut State) {
     let most = in_flight(state) + 1;
     if state.cold.sack.most > most {
         state.cold.sack.most = most;
+    }
+}
+
+/// The wait for the host is over, and what the window lets out leaves now. Returns what [`after_wait`] needs.
+pub(super) fn before_wait_ends(state: &mut State) -> u32 {
+    let most = state.cold.sack.most;
+    limit_to_flight(state);
+    most
+}
+
+/// What the window let out has left. TCP-Linux takes its window for ns-2's own before and back after (`save_from_linux`,
+/// `load_to_linux`), which undoes what the packets between have counted.
+pub(super) fn after_wait(state: &mut State, most: u32) {
+    let window = state.cwnd as u32;
+    if state.cold.sack.most > window {
+        state.cold.sack.most = most;
+    } else if most > window {
+        state.cwnd = f64::from(most);
     }
 }
 

@@ -48,7 +48,11 @@ impl Sender {
             if let Some(queue) = &mut cold.small_queue {
                 queue.go_on(); // `tcp_tsq_write`
             }
+            let most = recovery::before_wait_ends(&mut self.state);
             self.send_now(u32::MAX, now, out);
+            if let Some(most) = most {
+                recovery::after_wait(&mut self.state, most);
+            }
         }
     }
 

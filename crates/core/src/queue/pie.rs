@@ -234,6 +234,7 @@ impl<P: Packet> Stage<P> for Pie<P> {
     fn enqueue(&mut self, mut packet: P, now: Instant) -> Verdict<P> {
         self.update_until(now);
         if self.fifo.is_full(packet.bytes(), now) {
+            self.accumulated = 0.0; // any drop begins the spacing anew
             return self.signals.refuse(packet, Cause::Overflow);
         }
         if self.acts() && !(self.probability < MARKS_BELOW && self.signals.mark(&mut packet)) {

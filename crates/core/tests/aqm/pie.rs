@@ -115,6 +115,7 @@ impl Oracle for Pie {
     fn enqueue(&mut self, mut parcel: Parcel, now: u64, is_idle: bool, dropped: &mut Vec<(Parcel, Cause)>) {
         self.advance(now);
         if !is_idle && self.limit.is_some_and(|limit| self.queue.packets.len() as u64 >= limit) {
+            self.accu_prob = 0.0; // as in sch_pie.c and ns-3
             return dropped.push((parcel, Cause::Overflow));
         }
         if self.drop_prob == 0.0

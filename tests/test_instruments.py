@@ -30,6 +30,7 @@ auto_covariance = { interval = "5 ms", lags = 20 }
 succession = { by = "flow" }
 bursts = {}
 drop_events = {}
+drops = { every = "100 ms" }
 delay = [{ by = "flow" }, { until = "arrival" }]
 sojourn = { by = "traffic" }
 transfers = { flows = "short" }

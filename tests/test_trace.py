@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import paceline as pl
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import TINY, Command
 
-HEADER = "time_ns,event,place,flow,kind,seq,bytes,cwnd"
+HEADER = "time_ns,event,place,flow,kind,seq,bytes,cwnd,cause"
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,44 @@ def test_parquet_says_the_same(traces: Path) -> None:
     assert table.column_names == HEADER.split(",")
     for row, other in zip(rows(traces), table.to_pylist(), strict=True):
         cwnd = None if row["cwnd"] == "" else float(row["cwnd"])
-        assert row | {"cwnd": cwnd} == {k: v if k == "cwnd" else str(v) for k, v in other.items()}
+        expected = {k: v if k == "cwnd" else "" if v is None else str(v) for k, v in other.items()}
+        assert row | {"cwnd": cwnd} == expected
+
+
+def test_drops_and_marks_have_a_cause(tmp_path: Path) -> None:
+    """A link with every cause but a shared memory, and one whose pacer holds too little."""
+    document = {
+        "duration": "5 s",
+        "network": {
+            "template": "path",
+            "links": [
+                {
+                    "name": "link",
+                    "rate": "8 Mbit/s",
+                    "delay": "1 ms",
+                    "buffer": "20 packets",
+                    "queue": {"discipline": "red", "ecn": "always", "thresh": "3 packets", "maxthresh": "9 packets"},
+                    "police": {"rate": "10 Mbit/s", "burst": "4 KB"},
+                },
+            ],
+        },
+        "drop": [{"link": "link", "probability": 0.01}],
+        "traffic": [
+            {"kind": "poisson", "rate": "11 Mbit/s", "packet": "1000 B", "ecn": ecn} for ecn in ("ect0", "not-ect")
+        ],
+        "probes": {"drops": {"links": "link", "every": "1 s"}},
+    }
+    result = pl.run(pl.Scenario(document), trace=tmp_path / "x.csv")
+    link, found = result.links["link"], rows(tmp_path)
+    causes = {event: Counter(row["cause"] for row in found if row["event"] == event) for event in ("drop", "mark")}
+    drops = {cause: getattr(link, f"{cause}_drops") for cause in ("overflow", "early", "forced", "policer")}
+    assert causes == {"drop": drops, "mark": {"early": link.marked_packets}}
+    assert min(drops["early"], drops["forced"], drops["policer"]) > 20
+    assert sum(drops.values()) == link.dropped_packets
+    assert {row["cause"] for row in found if row["event"] not in causes} == {""}
+    curves = result.instrument("drops").select(["flow", "x", "y"]).to_pylist()
+    ends = {point["flow"]: point["y"] for point in curves if point["x"] == 5}
+    assert ends == {cause: count for cause, count in drops.items() if count}
 
 
 def test_the_command_writes_a_trace_and_no_other_file_with_json(command: Command, tiny: Path) -> None:

@@ -12,6 +12,9 @@ use std::sync::{Arc, Mutex};
 /// Rows to a chunk.
 const CHUNK: usize = 1 << 16;
 
+/// Of rows that have none.
+const NO_CAUSE: u8 = u8::MAX;
+
 /// What a run's events become.
 pub(crate) enum Trace {
     Columns(ChunkedTrace),
@@ -118,6 +121,8 @@ impl ChunkedTrace {
         )?;
         columns.set_item("seq", rows.iter().map(|row| row.seq).collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("bytes", rows.iter().map(|row| row.bytes).collect::<Vec<_>>().into_pyarray(py))?;
+        let causes = rows.iter().map(|row| row.cause.map_or(NO_CAUSE, |cause| cause as u8));
+        columns.set_item("cause", causes.collect::<Vec<_>>().into_pyarray(py))?;
         columns.set_item("cwnd", rows.iter().map(|row| row.cwnd).collect::<Vec<_>>().into_pyarray(py))?;
         self.callback.call1(py, (columns,))?;
         Ok(())

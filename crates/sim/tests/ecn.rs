@@ -46,8 +46,8 @@ fn marks_take_the_place_of_drops() {
             ["rfc3168", "off"].map(|ecn| run(&scenario(4, CODEL, &tcp(ecn)), Method::Reference));
         let [marks, drops] = [&with, &without].map(|output| {
             let core = &output.links.iter().find(|(name, _)| name == "core").unwrap().1;
-            let signals = core.signals.as_ref().unwrap();
-            (signals.marked_packets, signals.early_drops, core.utilisation)
+            let causes = core.causes.as_ref().unwrap();
+            (causes.marked_packets.unwrap(), causes.early_drops.unwrap(), core.utilisation)
         });
         let name = format!("{profile} {variant}: {marks:?} {drops:?}");
         assert!(marks.0 > 10 && marks.1 == 0, "{name}");

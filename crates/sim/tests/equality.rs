@@ -272,7 +272,17 @@ fn of_rows<T: Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {
 fn in_order(one: &[TraceRow], other: &[TraceRow]) -> Option<String> {
     let same = |(a, b): (&TraceRow, &TraceRow)| {
         let bits = |row: &TraceRow| {
-            (row.time_ns, row.event, row.place, row.flow, row.is_ack, row.seq, row.bytes, row.cwnd.to_bits())
+            (
+                row.time_ns,
+                row.event,
+                row.place,
+                row.flow,
+                row.is_ack,
+                row.seq,
+                row.bytes,
+                row.cwnd.to_bits(),
+                row.cause,
+            )
         };
         bits(a) == bits(b)
     };

@@ -4,103 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from paceline._statistics import interval
 from paceline.report import succession_heatmap
 from paceline.report.formatting import DASH, listed, plain, scale_for
+from paceline.report.instrument_blocks import Block, Compared, Figure, Table
 from paceline.report.line_plot import Axis, Line, Numbers, line_plot
-from paceline.report.study import Series, Setting, Study, value_words
-from paceline.results.instruments import FORMS, Curve, Mean, Place, by_place, mean_of
+from paceline.report.study import Series, Study, value_words
+from paceline.results.instruments import Mean
 
-#: More settings than this would not be told apart, and more places would fill the page.
-MOST_SERIES, MOST_PLACES = 8, 6
+#: More settings than this would not be told apart.
+MOST_SERIES = 8
 
-
-@dataclass(frozen=True)
-class Figure:
-    """A picture and what is seen in it."""
-
-    picture: Markup
-    caption: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """Numbers under the pictures: a row a series."""
-
-    caption: str
-    head: list[str]
-    rows: list[tuple[Series, list[str]]]
-
-
-@dataclass
-class Block:
-    """One kind of instrument."""
-
-    title: str
-    text: str
-    figures: list[Figure] = field(default_factory=list)
-    table: Table | None = None
-
-
-@dataclass(frozen=True)
-class Compared:
-    """What is compared in every picture: one setting a series."""
-
-    study: Study
-    settings: list[tuple[Series, Setting]]
-    where: str
-
-    def means(self, name: str) -> dict[Place, list[tuple[Series, Mean]]]:
-        """Means over seeds of an instrument's curves, by place and series."""
-        found: dict[Place, list[tuple[Series, Mean]]] = {}
-        for series, runs in self._runs(name):
-            for place, curves in by_place(runs.values()).items():
-                found.setdefault(place, []).append((series, mean_of(curves, FORMS[name])))
-        return dict(list(found.items())[:MOST_PLACES])
-
-    def first(self, name: str) -> dict[Place, list[tuple[Series, Curve]]]:
-        """Curves of the first seed."""
-        found: dict[Place, list[tuple[Series, Curve]]] = {}
-        for series, runs in self._runs(name):
-            for curve in runs[min(runs)]:
-                found.setdefault(curve.place, []).append((series, curve))
-        return dict(list(found.items())[:MOST_PLACES])
-
-    def pooled(self, name: str) -> dict[Place, list[tuple[Series, list[Curve]]]]:
-        """Curves of every seed."""
-        found: dict[Place, list[tuple[Series, list[Curve]]]] = {}
-        for series, runs in self._runs(name):
-            for place, curves in by_place(runs.values()).items():
-                found.setdefault(place, []).append((series, curves))
-        return found
-
-    def means_of_matrix(self) -> dict[Place, list[tuple[Series, float]]]:
-        """Means over seeds of the probabilities of a succession; a seed that never saw a row does not count."""
-        found: dict[Place, list[tuple[Series, float]]] = {}
-        for series, runs in self._runs("succession"):
-            for place, curves in by_place(runs.values()).items():
-                found.setdefault(place, []).append((series, float(np.mean([c.y[0] for c in curves]))))
-        return found
-
-    def _runs(self, name: str) -> Iterator[tuple[Series, dict[int, list[Curve]]]]:
-        if self.study.findings is None:
-            return
-        for series, setting in self.settings:
-            runs = self.study.findings.of(setting, name)
-            if runs and setting.repeats:
-                runs = {min(runs): runs[min(runs)]}
-            if runs:
-                yield series, runs
-
-    def line(self, series: Series, mean: Mean) -> Line:
-        half = mean.half if np.isfinite(mean.half).any() else None
-        return Line(series.name, series.slot, mean.x, mean.y, half)
+#: Why packets are dropped.
+_CAUSES = {
+    "overflow": "buffer full",
+    "early": "to signal congestion",
+    "forced": "by the scenario",
+    "policer": "by the policer",
+    "pacer": "pacer full",
+    "memory": "shared memory full",
+}
 
 
 def found(study: Study) -> dict[str, Any] | None:
@@ -241,6 +168,17 @@ def _drop_events(compared: Compared) -> Block:
     )
     _distributions(compared, "drop_event_flows", block, "Flows hit", "flows")
     return _distributions(compared, "drop_event_packets", block, "Packets dropped", "packets")
+
+
+def _drops(compared: Compared) -> Block:
+    block = Block("Drops by cause", "Packets dropped since the time watched began: the slope is the rate of loss.")
+    for place, means in compared.means("drops").items():
+        lines = [compared.line(series, mean) for series, mean in means]
+        said = _each((s, _short("packets", float(m.y[-1]))) for s, m in means)
+        title = f"Dropped at {place.link}, {_CAUSES[place.flow]}"
+        drawing = line_plot(title, said, lines, Axis("Time", "s"), Axis("", "packets", low=0.0))
+        block.figures.append(Figure(drawing.markup(), f"{title}: {said} in the end."))
+    return block
 
 
 def _delay(compared: Compared) -> Block:
@@ -391,6 +329,7 @@ _BLOCKS: tuple[tuple[Callable[[Compared], Block], tuple[str, ...]], ...] = (
     (_succession, ("succession",)),
     (_bursts, ("burst_size",)),
     (_drop_events, ("drop_event_flows", "drop_event_packets")),
+    (_drops, ("drops",)),
     (_delay, ("delay", "arrival_delay")),
     (_sojourn, ("sojourn",)),
     (_transfers, ("fct",)),

@@ -31,6 +31,7 @@ FORMS: Mapping[str, Form] = {
     "burst_size": "share",
     "drop_event_flows": "share",
     "drop_event_packets": "share",
+    "drops": "grid",
     "delay": "share",
     "arrival_delay": "share",
     "sojourn": "share",

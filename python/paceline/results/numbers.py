@@ -52,11 +52,14 @@ class LinkStats(_Record):
         tied_drops: those of them that were dropped.
         queue_mean_bytes: bytes that wait, averaged over time.
         queue_p99_bytes: no more wait for 99 % of the time.
-        marked_packets: whose congestion-experienced bits its queue set; like the next three, of a link whose
-            discipline signals congestion before its buffer is full.
-        early_drops: dropped by which it signalled that.
-        overflow_drops: dropped because the buffer was full.
-        forced_drops: dropped because the scenario forced their loss, or by a policer.
+        marked_packets: whose congestion-experienced bits were set; of a link whose discipline signals congestion
+            before its buffer is full.
+        early_drops: dropped by which it signalled that; of such a link.
+        overflow_drops: dropped because the buffer was full. The drops by cause, of a link that has more than one
+            cause, are together its ``dropped_packets``.
+        forced_drops: dropped because the scenario forced their loss.
+        policer_drops: dropped by the link's policer; of one that has one.
+        pacer_drops: dropped because the pacer before the buffer held as much as it may; of one with a limit.
         memory_drops: dropped because a memory had no room that the link shares; of one that shares one.
 
     Examples:
@@ -78,6 +81,8 @@ class LinkStats(_Record):
     early_drops: int | None = None
     overflow_drops: int | None = None
     forced_drops: int | None = None
+    policer_drops: int | None = None
+    pacer_drops: int | None = None
     memory_drops: int | None = None
 
 

@@ -134,8 +134,8 @@ class Result:
         """What one instrument found: ``link``, ``flow``, ``next``, ``x``, ``y``, ``count``, ``x_unit``, ``y_unit``.
 
         Names are ``cwnd``, ``ssthresh``, ``srtt``, ``rate_variation``, ``auto_covariance``, ``succession``,
-        ``burst_size``, ``drop_event_flows``, ``drop_event_packets``, ``delay``, ``arrival_delay``, ``sojourn``,
-        ``fct``, ``jain``, ``carried`` and ``delivered``.
+        ``burst_size``, ``drop_event_flows``, ``drop_event_packets``, ``drops``, ``delay``, ``arrival_delay``,
+        ``sojourn``, ``fct``, ``jain``, ``carried`` and ``delivered``.
 
         Args:
             name: of an instrument that the scenario's ``[probes]`` switch on.

@@ -136,8 +136,9 @@ def summary_rows(results: Results) -> tuple[list[str], list[list[str]]]:
         numbers = [run.links[link] for run in results if link in run.links]
         if any(one.marked_packets for one in numbers):
             columns.append(("marks", f"links.{link}.marked_packets", ""))
-        if any(one.early_drops for one in numbers):
-            columns.append(("early drops", f"links.{link}.early_drops", ""))
+        for cause in ("early", "forced", "policer", "pacer", "memory"):
+            if any(getattr(one, f"{cause}_drops") for one in numbers):
+                columns.append((f"{cause} drops", f"links.{link}.{cause}_drops", ""))
     columns += [("timeouts", "flows.timeouts", ""), ("Jain", "flows.jain", "")]
     if link:
         columns += [("mean queue", f"links.{link}.queue_mean_bytes", "B")]

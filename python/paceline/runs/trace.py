@@ -50,9 +50,13 @@ COLUMNS = {
     "seq": "int64",
     "bytes": "uint32",
     "cwnd": "float64",
+    "cause": "string",
 }
 EVENTS = ("send", "enqueue", "drop", "dequeue", "receive", "mark")
 KINDS = ("data", "ack")
+#: Why a packet was dropped or marked.
+CAUSES = ("overflow", "early", "forced", "policer", "pacer", "memory")
+_NO_CAUSE = 255
 TABLES = (".csv", ".parquet")
 
 
@@ -98,13 +102,14 @@ class _Table(Trace):
         import numpy as np
         import pyarrow as pa
 
-        names = {"event": EVENTS, "place": self._places, "kind": KINDS}
+        names = {"event": EVENTS, "place": self._places, "kind": KINDS, "cause": CAUSES}
         columns = []
         for name, kind in COLUMNS.items():
             values = np.asarray(chunk[name])
             if name in names:
                 words = pa.array(names[name], pa.string())
-                column = pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), words)
+                places = pa.array(values.astype(np.int32), mask=values == _NO_CAUSE if name == "cause" else None)
+                column = pa.DictionaryArray.from_arrays(places, words)
                 columns.append(column if dictionary else column.cast(pa.string()))
             elif name == "cwnd":
                 columns.append(pa.array(values, pa.float64(), from_pandas=True))

@@ -131,7 +131,7 @@ impl Partitions {
     /// Something has been noted of packets at a link.
     pub(crate) fn note(&mut self, link: u32, notes: &mut Notes) {
         for (event, note) in &*notes {
-            if let Note::Dropped | Note::DroppedWaiting = note {
+            if let Note::Dropped(_) | Note::DroppedWaiting(_) = note {
                 self.parcels[(event.flow >> self.shift) as usize].losses.push(*event);
             }
         }

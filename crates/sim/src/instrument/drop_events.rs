@@ -19,6 +19,7 @@ use super::rows::{Curve, FlowRow};
 use super::sampling::{FROM, TO};
 use crate::input::keys::{Key, Kind, key};
 use crate::input::{Field, Result, ScenarioError, Table};
+use crate::kernel::cause::Cause;
 use crate::kernel::ids::LinkId;
 use paceline_core::{Instant, Span};
 use std::collections::BTreeMap;
@@ -136,7 +137,7 @@ impl DropEvents {
 }
 
 impl Observer for DropEvents {
-    fn on_drop(&mut self, flow: u32, now: Instant) {
+    fn on_drop(&mut self, flow: u32, _: Cause, now: Instant) {
         if now < self.from || now >= self.to {
             return;
         }
@@ -184,7 +185,7 @@ mod tests {
     fn sizes(gap: Span, length: Span, drops: &[(u32, u64)]) -> [Vec<(u64, u64)>; 2] {
         let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
         let mut events = DropEvents::new(at(0), at(1000), gap, length);
-        drops.iter().for_each(|(flow, millis)| events.on_drop(*flow, at(*millis)));
+        drops.iter().for_each(|(flow, millis)| events.on_drop(*flow, Cause::Overflow, at(*millis)));
         let curves = found(events);
         let of = |curve: &Curve| curve.points.iter().map(|p| (p.x as u64, p.count)).collect();
         [of(&curves[0]), of(&curves[1])]

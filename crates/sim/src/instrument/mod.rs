@@ -16,6 +16,7 @@ mod departures;
 mod described;
 mod distribution;
 mod drop_events;
+mod drops;
 mod fairness;
 mod intervals;
 mod observer;
@@ -84,6 +85,7 @@ instruments! {
     "succession" => Succession(succession::Successions): "how likely a packet of one class is followed by one of another on a link";
     "bursts" => Bursts(bursts::BurstRule): "sizes of bursts on a link";
     "drop_events" => DropEvents(drop_events::EventRule): "flows hit by each drop event of a link";
+    "drops" => Drops(drops::DropsOf): "packets that links have dropped so far, by cause";
     "delay" => Delay(delay::DelaysOf): "delays from a packet's first transmission to its in-order delivery, or to its own first arrival";
     "sojourn" => Sojourn(sojourn::SojournsOf): "how long packets wait at a link before they are on the wire";
     "transfers" => Transfers(transfers::TransfersOf): "completion times of transfers";

@@ -1,6 +1,7 @@
 //! What an instrument may see of a run.
 
 use super::rows::{Curve, FlowRow, SeriesRow};
+use crate::kernel::cause::Cause;
 use crate::kernel::ids::FlowId;
 use crate::kernel::packet::Packet;
 use paceline_core::{Instant, Span};
@@ -19,7 +20,7 @@ pub(crate) trait Observer: Debug + Send {
     fn on_wait(&mut self, _flow: u32, _waited: Span) {}
 
     /// The link drops a packet of this flow.
-    fn on_drop(&mut self, _flow: u32, _now: Instant) {}
+    fn on_drop(&mut self, _flow: u32, _cause: Cause, _now: Instant) {}
 
     /// The flow's sender, before anything happens.
     fn on_start(&mut self, _sender: &Sender) {}

@@ -62,7 +62,7 @@ pub struct Curve {
     pub instrument: &'static str,
     /// The link; empty where there is none.
     pub link: String,
-    /// The flow or the class of flows; empty where it is about none in particular.
+    /// The flow or the class of flows, of drops their cause; empty where it is about none in particular.
     pub flow: String,
     /// Succession: who comes next.
     pub next: String,

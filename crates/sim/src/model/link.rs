@@ -23,6 +23,7 @@ mod stepwise;
 mod table;
 
 use self::meter::Meter;
+use crate::kernel::cause::Cause;
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
 use crate::network::{Fitting, ForcedDrop, LinkId, LinkSpec, Network};
@@ -37,7 +38,7 @@ use losses::Losses;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{ClosedDropTail, QueueSpec, Ties};
 use paceline_core::{Instant, Span, Wire};
-pub(crate) use passage::{Carry, Fate, Passage};
+pub(crate) use passage::{Carry, Fate, Passage, Release};
 use stepwise::Stepwise;
 pub(crate) use table::LinkTable;
 
@@ -171,16 +172,16 @@ impl Link {
     #[inline]
     pub(crate) fn offer(&mut self, event: &Event) -> Fate {
         match self {
-            Link::Wide(wide) => {
-                wide.bounded.as_mut().map_or(Fate::Dropped, |bounded| bounded.offer(event, wide.delay))
-            }
-            Link::Compact(_) => Fate::Dropped,
+            Link::Wide(wide) => wide
+                .bounded
+                .as_mut()
+                .map_or(Fate::Dropped(Cause::Overflow), |bounded| bounded.offer(event, wide.delay)),
+            Link::Compact(_) => Fate::Dropped(Cause::Overflow),
         }
     }
 
-    /// Lets go the next packet that may go at `now`: with its passage, or `None` where the buffer after the pacer
-    /// dropped it. Call until it returns `None`.
-    pub(crate) fn pump(&mut self, now: Instant) -> Option<(Event, Option<Passage>)> {
+    /// What happens next to a packet that is held, at `now`. Call until it returns `None`.
+    pub(crate) fn pump(&mut self, now: Instant) -> Option<(Event, Release)> {
         match self {
             Link::Compact(_) => None,
             Link::Wide(wide) => wide.bounded.as_mut()?.pump(wide.delay, now),

@@ -12,6 +12,7 @@
 //! *References.* A. K. Choudhury, E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM Transactions on
 //! Networking 6(2), 1998.
 
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::Event;
 use crate::model::link::{BoundedLink, Fate, Link};
 use crate::network::{MemorySpec, Network};
@@ -60,7 +61,7 @@ impl Memories {
     /// The packet of an event reaches a link, which it does not pass if a memory of its has no room.
     pub(crate) fn offer(&mut self, link: &mut Link, event: &Event) -> Fate {
         let Some((memory, port)) = self.port(event.place) else { return link.offer(event) };
-        link.bounded_mut().map_or(Fate::Dropped, |bounded| {
+        link.bounded_mut().map_or(Fate::Dropped(Cause::Memory), |bounded| {
             let has_room = bounded.is_idle(event.at) || memory.admits(port, event.bytes);
             bounded.offer_if(event, has_room)
         })

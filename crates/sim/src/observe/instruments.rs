@@ -11,6 +11,7 @@
 use crate::instrument::{
     Curve, Departures, FlowRow, Instrument, Observer, Passing, SeriesRow, View, next_of,
 };
+use crate::kernel::cause::Cause;
 use crate::kernel::ids::LinkId;
 use crate::kernel::packet::Packet;
 use crate::model::flow::{Flow, Source};
@@ -167,9 +168,9 @@ impl Instruments {
     }
 
     /// A link drops a packet.
-    pub(crate) fn drops(&mut self, link: LinkId, flow: u32, now: Instant) {
+    pub(crate) fn drops(&mut self, link: LinkId, flow: u32, cause: Cause, now: Instant) {
         let here = self.drops.iter_mut().filter(|(at, _)| *at == link);
-        here.for_each(|(_, events)| events.on_drop(flow, now));
+        here.for_each(|(_, events)| events.on_drop(flow, cause, now));
     }
 
     /// A flow's window may have changed.

@@ -1,8 +1,10 @@
 //! What a run yields: statistics over the window from warm-up to end, and what probes recorded.
 
+mod causes;
 mod delays;
 mod record;
 
+pub use self::causes::CauseStatistics;
 pub(crate) use self::delays::Delays;
 pub(crate) use self::record::RunRecord;
 pub use super::error::RunError;
@@ -74,12 +76,9 @@ pub struct LinkStatistics {
     pub queue_mean_bytes: Option<f64>,
     /// 99th percentile over time of the same, bytes.
     pub queue_p99_bytes: Option<f64>,
-    /// What its queue did to signal congestion; of a link whose discipline does.
+    /// Marks, and drops by cause; of a link with more than one.
     #[serde(flatten)]
-    pub signals: Option<SignalStatistics>,
-    /// Of the packets dropped, those for which the memory had no room that it shares; of a link that shares one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_drops: Option<u64>,
+    pub causes: Option<CauseStatistics>,
     /// Of each class up to the highest of its packets; of a link whose discipline tells classes apart.
     #[serde(flatten, serialize_with = "by_class")]
     pub classes: Vec<ClassStatistics>,
@@ -94,19 +93,6 @@ pub struct ClassStatistics {
     pub dropped_packets: u64,
     /// Mean of what waits, bytes.
     pub queue_mean_bytes: f64,
-}
-
-/// How a link's queue signals congestion over the window: marks, and drops by cause. The rest of the drops is the buffer's overflow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SignalStatistics {
-    /// Packets whose congestion-experienced bits it set.
-    pub marked_packets: u64,
-    /// Packets dropped before the buffer's limit was reached.
-    pub early_drops: u64,
-    /// Packets dropped because it was.
-    pub overflow_drops: u64,
-    /// Packets whose loss the scenario forced, or that a policer dropped.
-    pub forced_drops: u64,
 }
 
 /// Flows over the window. `None` is a quantity that does not exist in this run.
@@ -188,7 +174,7 @@ pub(crate) fn collect(mut record: RunRecord<'_>) -> RunOutput {
 
 fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkStatistics {
     let counters = record.links[id].bounded().map(|link| link.counters).unwrap_or_default();
-    let (arrived, dropped) = (counters.arrived, counters.dropped);
+    let (arrived, dropped) = (counters.arrived, counters.dropped());
     let throughput_bps = counters.left_bytes() * 8.0 / seconds;
     let end = Instant::ZERO + record.network.duration;
     let meter = record.links[id].bounded_mut().and_then(|link| link.meter_at(end));
@@ -205,13 +191,7 @@ fn link_statistics(record: &mut RunRecord<'_>, id: usize, seconds: f64) -> LinkS
         tied_drops: counters.tied[1],
         queue_mean_bytes: queue.map(|(mean, _)| mean),
         queue_p99_bytes: queue.map(|(_, p99)| p99),
-        signals: record.network.links[id].fitting.buffer.discipline.acts_early().then(|| SignalStatistics {
-            marked_packets: counters.marked,
-            early_drops: counters.dropped_early,
-            overflow_drops: dropped - counters.dropped_early - counters.dropped_forced,
-            forced_drops: counters.dropped_forced,
-        }),
-        memory_drops: record.network.memory_of(id as u32).map(|_| counters.dropped_by_memory),
+        causes: CauseStatistics::of(record.network, id, &counters),
         classes,
     }
 }

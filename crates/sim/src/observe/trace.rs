@@ -26,6 +26,7 @@ use paceline_core::{Ecn, Instant};
 use paceline_tcp::Feedback;
 use std::cmp::Ordering;
 
+pub use crate::kernel::cause::Cause;
 pub use packets::PacketTrace;
 
 /// What happened to a packet.
@@ -70,6 +71,8 @@ pub struct TraceRow {
     pub bytes: u32,
     /// The sender's congestion window, packets, in rows of the sending host; NaN elsewhere.
     pub cwnd: f64,
+    /// Why it was dropped or marked, in rows of that.
+    pub cause: Option<Cause>,
     /// What packets say beside.
     pub detail: Detail,
 }
@@ -138,6 +141,19 @@ impl TraceRows {
         self.add_at_host(event, at, place, packet, f64::NAN, Detail::default());
     }
 
+    /// A link drops a packet, or marks it.
+    pub(crate) fn add_with_cause(
+        &mut self,
+        event: TraceEvent,
+        at: Instant,
+        place: u32,
+        packet: &Packet,
+        cause: Cause,
+    ) {
+        self.add(event, at, place, packet);
+        self.0.iter_mut().last().into_iter().for_each(|row| row.cause = Some(cause));
+    }
+
     /// Something happens to a packet at a host.
     pub(crate) fn add_at_host(
         &mut self,
@@ -165,6 +181,7 @@ impl TraceRows {
             seq: i64::from(packet.seq) - i64::from(packet.is_ack),
             bytes: u32::from(packet.bytes),
             cwnd,
+            cause: None,
             detail,
         });
     }

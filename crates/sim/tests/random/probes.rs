@@ -21,6 +21,7 @@ const PROBES: &[&str] = &[
     "succession = [{ LINKS, by = \"traffic\" }, { LINKS, by = \"pacing\" }]",
     "bursts = [{ LINKS }, { LINKS, of = \"flow\", gap = \"1 ms\" }]",
     "drop_events = [{ LINKS, length = \"20 ms\" }, { LINKS, gap = \"5 ms\" }]",
+    "drops = { LINKS, every = \"9 ms\" }",
     "delay = [{ by = \"traffic\" }, { until = \"arrival\" }]",
     "sojourn = [{ LINKS }, { LINKS, by = \"traffic\" }]",
     "transfers = { by = \"traffic\" }",

@@ -3,8 +3,9 @@
 use super::Links;
 use crate::engine::mailbox::Mailbox;
 use crate::engine::plan::routes::{AT_ONCE, IS_LINK, ORDERED, PLACE, PLAIN, SUFFIX};
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::{Event, Kind};
-use crate::model::link::{Carry, Fate, Passage};
+use crate::model::link::{Carry, Fate, Passage, Release};
 use crate::observe::trace::TraceEvent;
 use paceline_core::Instant;
 
@@ -36,15 +37,15 @@ impl<'a> Links<'a> {
         let fate = if self.memories.are_none() { link.offer(&event) } else { self.offer_shared(&event) };
         match fate {
             Fate::Leaves(passage) => self.depart(event, passage, mail),
-            Fate::Dropped => self.drop_packet(&event, mail),
+            Fate::Dropped(cause) => self.drop_packet(&event, cause, mail),
             Fate::Held => self.hold(&event, mail),
-            Fate::Marked => {
+            Fate::Marked(cause) => {
                 self.enter(&event);
-                self.see_mark(&event);
+                self.see_mark(&event, cause, event.at);
                 self.pump(event.place, event.at, mail);
             }
             Fate::Displaced(older) => {
-                self.drop(&older.at_place(event.place), mail);
+                self.drop(&older.at_place(event.place), Cause::Overflow, mail);
                 self.hold(&event, mail);
             }
         }
@@ -135,21 +136,23 @@ impl<'a> Links<'a> {
 
     /// A link drops a packet as it arrives.
     #[cold]
-    pub(super) fn drop_packet(&mut self, event: &Event, mail: &mut Mailbox<'a>) {
+    pub(super) fn drop_packet(&mut self, event: &Event, cause: Cause, mail: &mut Mailbox<'a>) {
         self.see_arrival(event);
-        self.drop(event, mail);
+        self.drop(event, cause, mail);
     }
 
     /// A link drops a packet, at the event's place and time: its flow is notified before it handles what comes.
-    pub(super) fn drop(&mut self, event: &Event, mail: &mut Mailbox<'a>) {
-        self.see_drop(event);
+    pub(super) fn drop(&mut self, event: &Event, cause: Cause, mail: &mut Mailbox<'a>) {
+        self.see_drop(event, cause);
         mail.parcel.losses.push(*event);
     }
 
     /// The trace and instruments record that.
-    fn see_drop(&mut self, event: &Event) {
-        self.trace_at_link(TraceEvent::Drop, event, event.at);
-        self.instruments.drops(event.place, event.flow, event.at);
+    fn see_drop(&mut self, event: &Event, cause: Cause) {
+        if let Some(trace) = &mut self.trace {
+            trace.add_with_cause(TraceEvent::Drop, event.at, event.place, &event.packet(), cause);
+        }
+        self.instruments.drops(event.place, event.flow, cause, event.at);
     }
 
     #[inline]
@@ -159,10 +162,12 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// The trace records that a queue has marked a packet.
+    /// The trace records that a packet has been marked.
     #[cold]
-    pub(super) fn see_mark(&mut self, event: &Event) {
-        self.trace_at_link(TraceEvent::Mark, event, event.at);
+    pub(super) fn see_mark(&mut self, event: &Event, cause: Cause, at: Instant) {
+        if let Some(trace) = &mut self.trace {
+            trace.add_with_cause(TraceEvent::Mark, at, event.place, &event.packet(), cause);
+        }
     }
 
     fn see_arrival(&mut self, event: &Event) {
@@ -190,7 +195,7 @@ impl<'a> Links<'a> {
             self.trace_at_link(TraceEvent::Enqueue, &event, event.at);
         }
         if passage.marked {
-            self.trace_at_link(TraceEvent::Mark, &event, passage.start);
+            self.see_mark(&event, Cause::Early, passage.start);
         }
         self.trace_at_link(TraceEvent::Dequeue, &event, passage.start);
         let finish = passage.arrival - self.network.links[link as usize].delay;
@@ -203,10 +208,12 @@ impl<'a> Links<'a> {
 
     /// Sends what a link may release now, and schedules its next wake-up.
     fn pump(&mut self, place: u32, now: Instant, mail: &mut Mailbox<'a>) {
-        while let Some((event, passage)) = self.table[place as usize].pump(now) {
-            match passage {
-                Some(passage) => self.depart(event.at_place(place), passage, mail),
-                None => self.drop(&event.at_place(place), mail),
+        while let Some((event, release)) = self.table[place as usize].pump(now) {
+            let event = event.at_place(place);
+            match release {
+                Release::Leaves(passage) => self.depart(event, passage, mail),
+                Release::Dropped(cause) => self.drop(&event, cause, mail),
+                Release::Marked => self.see_mark(&event, Cause::Early, now),
             }
         }
         let Some(link) = self.table[place as usize].bounded_mut() else { return };

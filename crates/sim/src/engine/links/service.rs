@@ -154,12 +154,12 @@ impl<'a> Links<'a> {
         for (event, note) in notes.drain(..) {
             let event = event.at_place(link);
             match note {
-                Note::Dropped => self.drop_packet(&event, mail),
-                Note::DroppedWaiting => self.drop(&event, mail),
+                Note::Dropped(cause) => self.drop_packet(&event, cause, mail),
+                Note::DroppedWaiting(cause) => self.drop(&event, cause, mail),
                 Note::Arrives => self.enter(&event),
                 Note::Passes(passage) => self.record(event, passage, true),
                 Note::Leaves(passage) => self.record(event, passage, false),
-                Note::Marked => self.see_mark(&event),
+                Note::Marked(cause) => self.see_mark(&event, cause, event.at),
             }
         }
     }

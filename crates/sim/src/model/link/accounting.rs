@@ -7,6 +7,7 @@
 use super::batch::{Note, Notes, appended};
 use super::bounded::is_recorded;
 use super::{BoundedLink, Buffer, LinkCounters, Passage};
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::Event;
 use crate::model::link::meter::Meter;
 use paceline_core::queue::{Booking, Departure, Observer, Waited};
@@ -93,8 +94,8 @@ impl Observer<Event> for QueueAccounting<'_> {
 /// The cold path, not inlined, so that the loop stays in the registers.
 #[inline(never)]
 fn record_drop(event: &Event, counters: &mut LinkCounters, notes: &mut Notes) {
-    counters.drops_arrival(event.at);
-    notes.push((*event, Note::Dropped));
+    counters.drops_arrival(Cause::Overflow, event.at);
+    notes.push((*event, Note::Dropped(Cause::Overflow)));
 }
 
 impl QueueAccounting<'_> {

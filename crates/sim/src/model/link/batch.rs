@@ -3,7 +3,8 @@
 //! *Idea.* The packets are a list in the order of arrival. The events of those that leave get the time at the far end and go to the list
 //! of what comes next; drops, and passages that are recorded, are noted.
 
-use super::{BoundedLink, Buffer, Fate, Link, Passage, Wide};
+use super::{BoundedLink, Buffer, Fate, Link, Passage, Release, Wide};
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::Event;
 use paceline_core::pacer::Driver;
 use paceline_core::{Instant, Span, Stage, Wire};
@@ -25,17 +26,17 @@ pub(crate) enum Service {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Note {
     /// It arrives and is dropped.
-    Dropped,
+    Dropped(Cause),
     /// It had waited, and is dropped.
-    DroppedWaiting,
+    DroppedWaiting(Cause),
     /// It arrives, and will wait.
     Arrives,
     /// It arrives, and will leave so.
     Passes(Passage),
     /// It had waited, and leaves so.
     Leaves(Passage),
-    /// It has arrived, and the queue has marked it.
-    Marked,
+    /// It is held, and has been marked.
+    Marked(Cause),
 }
 
 /// What is noted of an epoch, in the order in which it happens.
@@ -119,15 +120,14 @@ impl Link {
                 let passage = if bounded.only_watched {
                     let (start, finish) = wire.send(u32::from(event.bytes), event.at);
                     let recorded = bounded.watch(event.bytes, event.is_ack(), event.at, start, finish);
-                    Some(Passage { start, arrival: finish + delay, recorded, marked: false })
+                    Ok(Passage { start, arrival: finish + delay, recorded, marked: false })
                 } else {
                     bounded.admit(event, delay)
                 };
-                let Some(passage) = passage else {
-                    notes.push((*event, Note::Dropped));
-                    continue;
-                };
-                event.leaves(passage, Note::Passes, out, notes);
+                match passage {
+                    Ok(passage) => event.leaves(passage, Note::Passes, out, notes),
+                    Err(cause) => notes.push((*event, Note::Dropped(cause))),
+                }
             }
         });
     }
@@ -195,8 +195,8 @@ impl BoundedLink {
             let next = line.as_slice().first();
             let until = next.map_or(last, |event| event.at);
             while let Some(now) = self.wakeup_at.filter(|at| *at <= until) {
-                if let Some((event, passage)) = self.pump(delay, now) {
-                    event.is_let_go(passage, out, notes);
+                if let Some((event, release)) = self.pump(delay, now) {
+                    self.lets_go(event, release, out, notes);
                 }
                 self.wakeup_at = self.next_wakeup().map(|at| at.max(now));
             }
@@ -212,15 +212,26 @@ impl BoundedLink {
     fn takes_in(&self, event: &Event, fate: Fate, out: &mut Vec<Event>, notes: &mut Notes) {
         match fate {
             Fate::Leaves(passage) => return event.leaves(passage, Note::Passes, out, notes),
-            Fate::Dropped => return notes.push((*event, Note::Dropped)),
-            Fate::Displaced(older) => notes.push((older, Note::DroppedWaiting)),
-            Fate::Held | Fate::Marked => {}
+            Fate::Dropped(cause) => return notes.push((*event, Note::Dropped(cause))),
+            Fate::Displaced(older) => notes.push((older, Note::DroppedWaiting(Cause::Overflow))),
+            Fate::Held | Fate::Marked(_) => {}
         }
         if self.record.is_some() {
             notes.push((*event, Note::Arrives));
-            if matches!(fate, Fate::Marked) {
-                notes.push((*event, Note::Marked));
+            if let Fate::Marked(cause) = fate {
+                notes.push((*event, Note::Marked(cause)));
             }
+        }
+    }
+
+    /// What becomes of a packet that was held.
+    #[inline(always)]
+    fn lets_go(&self, event: Event, release: Release, out: &mut Vec<Event>, notes: &mut Notes) {
+        match release {
+            Release::Leaves(passage) => event.leaves(passage, Note::Leaves, out, notes),
+            Release::Dropped(cause) => notes.push((event, Note::DroppedWaiting(cause))),
+            Release::Marked if self.record.is_some() => notes.push((event, Note::Marked(Cause::Early))),
+            Release::Marked => {}
         }
     }
 }
@@ -250,18 +261,17 @@ impl Driver<Event> for Pacing<'_> {
             let until = next.map_or(last, |event| event.at);
             while wakeup <= until {
                 if let Some(event) = pacer.dequeue(wakeup) {
-                    let passage = link.is_released(&event, wakeup, delay);
-                    let event = if passage.is_some() { event } else { event.at_time(wakeup) };
-                    event.is_let_go(passage, out, notes);
+                    let (event, release) = link.is_released(event, wakeup, delay);
+                    link.lets_go(event, release, out, notes);
                 }
                 wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(wakeup));
             }
             let Some(event) = line.next() else { break };
-            let fate = if link.is_lost(event) {
-                link.counters.drops(event.at);
-                Fate::Dropped
+            let fate = if let Some(cause) = link.is_lost(event) {
+                link.counters.drops(cause, event.at);
+                Fate::Dropped(cause)
             } else {
-                link.is_held(event, pacer.enqueue(*event, event.at))
+                link.is_held(event, pacer.enqueue(*event, event.at), Cause::Pacer)
             };
             link.takes_in(event, fate, out, notes);
             wakeup = pacer.next_wakeup().map_or(Instant::MAX, |at| at.max(event.at));
@@ -271,15 +281,6 @@ impl Driver<Event> for Pacing<'_> {
 }
 
 impl Event {
-    /// A packet that was held is released: to the wire, or dropped.
-    #[inline(always)]
-    fn is_let_go(self, passage: Option<Passage>, out: &mut Vec<Event>, notes: &mut Notes) {
-        match passage {
-            Some(passage) => self.leaves(passage, Note::Leaves, out, notes),
-            None => notes.push((self, Note::DroppedWaiting)),
-        }
-    }
-
     /// The packet is on the wire.
     #[inline(always)]
     fn leaves(self, passage: Passage, note: fn(Passage) -> Note, out: &mut Vec<Event>, notes: &mut Notes) {

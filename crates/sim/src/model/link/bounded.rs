@@ -6,8 +6,9 @@ use super::jitter::Jitter;
 use super::leads::Leads;
 use super::losses::Losses;
 use super::meter::Meter;
-use super::passage::{Fate, Passage};
+use super::passage::{Fate, Passage, Release};
 use super::stepwise::{Out, Stepwise};
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::Event;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::{Arrival, ClosedDropTail, Departure};
@@ -69,15 +70,14 @@ impl BoundedLink {
 
     pub(super) fn offer(&mut self, event: &Event, delay: Span) -> Fate {
         if self.pacer.is_none() && matches!(self.buffer, Buffer::Closed(_)) {
-            return self.admit(event, delay).map_or(Fate::Dropped, Fate::Leaves);
+            return self.admit(event, delay).map_or_else(Fate::Dropped, Fate::Leaves);
         }
         self.counters.arrives(event.at);
-        if self.is_lost(event) {
-            self.counters.drops_forced(event.at);
-            return Fate::Dropped;
+        if let Some(cause) = self.is_lost(event) {
+            self.counters.drops(cause, event.at);
+            return Fate::Dropped(cause);
         }
-        let marked = self.losses.as_ref().is_some_and(|losses| losses.marks && event.ecn().is_capable());
-        if marked {
+        if self.is_marked(event) {
             return self.hold_marked(*event);
         }
         self.goes_at_once(event, delay).map_or_else(|| self.hold(event), Fate::Leaves)
@@ -105,7 +105,7 @@ impl BoundedLink {
         match self.hold(&event) {
             Fate::Held if before != Ecn::Ce => {
                 self.counters.marks(event.at);
-                Fate::Marked
+                Fate::Marked(Cause::Forced)
             }
             fate => fate,
         }
@@ -115,15 +115,21 @@ impl BoundedLink {
     #[inline(never)]
     pub(crate) fn offer_if(&mut self, event: &Event, has_room: bool) -> Fate {
         self.counters.arrives(event.at);
-        if self.is_lost(event) {
-            self.counters.drops_forced(event.at);
-            return Fate::Dropped;
+        if let Some(cause) = self.is_lost(event) {
+            self.counters.drops(cause, event.at);
+            return Fate::Dropped(cause);
         }
         if !has_room {
-            self.counters.drops_by_memory(event.at);
-            return Fate::Dropped;
+            self.counters.drops(Cause::Memory, event.at);
+            return Fate::Dropped(Cause::Memory);
         }
-        self.hold(event)
+        if self.is_marked(event) { self.hold_marked(*event) } else { self.hold(event) }
+    }
+
+    /// Whether a rule marks the packet that has just come.
+    #[inline]
+    fn is_marked(&self, event: &Event) -> bool {
+        self.losses.as_ref().is_some_and(|losses| losses.marks && event.ecn().is_capable())
     }
 
     /// A packet that comes now goes on the wire at once.
@@ -143,19 +149,23 @@ impl BoundedLink {
         (bytes, packets)
     }
 
-    /// A packet reaches a link whose departures are known at the arrival: its passage, if it is not dropped.
+    /// A packet reaches a link whose departures are known at the arrival: its passage, or why it is dropped.
     #[inline(always)]
-    pub(super) fn admit(&mut self, event: &Event, delay: Span) -> Option<Passage> {
+    pub(super) fn admit(&mut self, event: &Event, delay: Span) -> Result<Passage, Cause> {
         let now = event.at;
-        if !self.is_lost(event)
-            && let Some(Departure { start, finish }) = self.take(event)
-        {
-            self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
-            let recorded = is_recorded(self.record, start);
-            return Some(Passage { start, arrival: finish + delay, recorded, marked: false });
-        }
-        self.counters.drops_arrival(now);
-        None
+        let cause = match self.is_lost(event) {
+            Some(cause) => cause,
+            None => match self.take(event) {
+                Some(Departure { start, finish }) => {
+                    self.counters.passes(event.bytes, event.is_ack(), now, start, finish);
+                    let recorded = is_recorded(self.record, start);
+                    return Ok(Passage { start, arrival: finish + delay, recorded, marked: false });
+                }
+                None => Cause::Overflow,
+            },
+        };
+        self.counters.drops_arrival(cause, now);
+        Err(cause)
     }
 
     /// A packet comes to a queue that no pacer feeds, and the meter counts it: the queue keeps what waits for both, if it keeps it.
@@ -201,10 +211,10 @@ impl BoundedLink {
         Some(meter)
     }
 
-    /// Whether a rule forces the loss of this packet, or the policer drops it.
+    /// Why this packet is dropped, if a rule forces its loss or the policer drops it.
     #[inline(always)]
-    pub(super) fn is_lost(&mut self, event: &Event) -> bool {
-        self.losses.as_mut().is_some_and(|losses| losses.take(event))
+    pub(super) fn is_lost(&mut self, event: &Event) -> Option<Cause> {
+        self.losses.as_mut()?.take(event)
     }
 
     #[inline(always)]
@@ -215,15 +225,15 @@ impl BoundedLink {
             (None, Buffer::Stepwise(stepwise)) => stepwise.enqueue(*event, now),
             (None, Buffer::Closed(_)) => (Verdict::Refused(*event), false),
         };
-        if let (Verdict::Refused(_), Buffer::Stepwise(stepwise)) = (&verdict, &self.buffer)
-            && self.pacer.is_none()
-        {
-            self.counters.drops_by(stepwise.queue.why_refused(), now);
-        }
-        match self.is_held(event, verdict) {
+        let refused_for = match (&verdict, &self.buffer) {
+            (Verdict::Refused(_), _) if self.pacer.is_some() => Cause::Pacer,
+            (Verdict::Refused(_), Buffer::Stepwise(stepwise)) => stepwise.queue.why_refused().into(),
+            _ => Cause::Overflow,
+        };
+        match self.is_held(event, verdict, refused_for) {
             Fate::Held if marked => {
                 self.counters.marks(now);
-                Fate::Marked
+                Fate::Marked(Cause::Early)
             }
             fate => fate,
         }
@@ -231,24 +241,24 @@ impl BoundedLink {
 
     /// What a pacer or a step-by-step queue has done with a packet that has arrived.
     #[inline(always)]
-    pub(super) fn is_held(&mut self, event: &Event, verdict: Verdict<Event>) -> Fate {
+    pub(super) fn is_held(&mut self, event: &Event, verdict: Verdict<Event>, refused_for: Cause) -> Fate {
         let now = event.at;
         if matches!(verdict, Verdict::Refused(_)) {
-            self.counters.drops(now);
-            return Fate::Dropped;
+            self.counters.drops(refused_for, now);
+            return Fate::Dropped(refused_for);
         }
         if let Some(meter) = &mut self.meter {
             meter.enter(u32::from(event.bytes), now);
         }
         if let Verdict::Displaced(older) = verdict {
-            self.drop_waiting(&older, now);
+            self.drop_waiting(&older, Cause::Overflow, now);
             return Fate::Displaced(older.at_time(now));
         }
         Fate::Held
     }
 
-    /// What leaves now, with the time at which it arrived, or is dropped as it would leave, with that time.
-    pub(super) fn pump(&mut self, delay: Span, now: Instant) -> Option<(Event, Option<Passage>)> {
+    /// What leaves now, with the time at which it arrived; or is dropped as it would leave, or marked, with that time.
+    pub(super) fn pump(&mut self, delay: Span, now: Instant) -> Option<(Event, Release)> {
         loop {
             if let Buffer::Stepwise(stepwise) = &mut self.buffer
                 && let Some(out) = stepwise.take(now)
@@ -257,71 +267,58 @@ impl BoundedLink {
                 return Some(self.comes_out(out, now, Departure { start: now, finish }, delay));
             }
             let event = self.pacer.as_mut()?.dequeue(now)?;
-            let dropped = match &mut self.buffer {
-                Buffer::Closed(_) => {
-                    let passage = self.is_released(&event, now, delay);
-                    return Some((if passage.is_some() { event } else { event.at_time(now) }, passage));
-                }
-                Buffer::Stepwise(stepwise) => {
-                    let (verdict, marked) = stepwise.enqueue(event, now);
-                    let why = stepwise.queue.why_refused();
-                    if marked {
-                        self.counters.marks(now);
-                    }
-                    match verdict {
-                        Verdict::Queued => continue,
-                        Verdict::Refused(event) => {
-                            self.counters.drops_by(why, now);
-                            event
-                        }
-                        Verdict::Displaced(event) => event,
-                    }
-                }
+            let Buffer::Stepwise(stepwise) = &mut self.buffer else {
+                return Some(self.is_released(event, now, delay));
             };
-            self.drop_waiting(&dropped, now);
-            return Some((dropped.at_time(now), None));
+            let (dropped, cause) = match stepwise.enqueue(event, now) {
+                (Verdict::Queued, false) => continue,
+                (Verdict::Queued, true) => {
+                    self.counters.marks(now);
+                    return Some((event.at_time(now), Release::Marked));
+                }
+                (Verdict::Refused(event), _) => (event, stepwise.queue.why_refused().into()),
+                (Verdict::Displaced(older), _) => (older, Cause::Overflow),
+            };
+            self.drop_waiting(&dropped, cause, now);
+            return Some((dropped.at_time(now), Release::Dropped(cause)));
         }
     }
 
     /// Something comes out of a step-by-step queue.
     #[inline]
-    fn comes_out(
-        &mut self,
-        out: Out,
-        now: Instant,
-        departure: Departure,
-        delay: Span,
-    ) -> (Event, Option<Passage>) {
+    fn comes_out(&mut self, out: Out, now: Instant, departure: Departure, delay: Span) -> (Event, Release) {
         match out {
             Out::Leaves { event, marked } => {
                 if marked {
                     self.counters.marks(now);
                 }
                 let passage = self.leaves(&event, now, departure, delay);
-                (event, Some(Passage { marked, ..passage }))
+                (event, Release::Leaves(Passage { marked, ..passage }))
             }
             Out::Dropped(event, cause) => {
-                self.counters.drops_by(cause, now);
-                self.drop_waiting(&event, now);
-                (event.at_time(now), None)
+                self.drop_waiting(&event, cause, now);
+                (event.at_time(now), Release::Dropped(cause))
             }
         }
     }
 
     /// A pacer releases a packet: how it passes the plain FIFO after it, if that does not drop it.
     #[inline(always)]
-    pub(super) fn is_released(&mut self, event: &Event, now: Instant, delay: Span) -> Option<Passage> {
+    pub(super) fn is_released(&mut self, event: Event, now: Instant, delay: Span) -> (Event, Release) {
         let arrival = Arrival { now, ..event.arrival() };
-        let Buffer::Closed(queue) = &mut self.buffer else { return None };
-        let admission = queue.admit(arrival);
-        if admission.is_tied {
-            self.counters.were_tied(now, 1, admission.departure.is_none().into());
+        let mut departure = None;
+        if let Buffer::Closed(queue) = &mut self.buffer {
+            let admission = queue.admit(arrival);
+            if admission.is_tied {
+                self.counters.were_tied(now, 1, admission.departure.is_none().into());
+            }
+            departure = admission.departure;
         }
-        match admission.departure {
-            Some(departure) => Some(self.leaves(event, now, departure, delay)),
+        match departure {
+            Some(departure) => (event, Release::Leaves(self.leaves(&event, now, departure, delay))),
             None => {
-                self.drop_waiting(event, now);
-                None
+                self.drop_waiting(&event, Cause::Overflow, now);
+                (event.at_time(now), Release::Dropped(Cause::Overflow))
             }
         }
     }
@@ -378,8 +375,8 @@ impl BoundedLink {
     }
 
     #[inline(never)]
-    fn drop_waiting(&mut self, event: &Event, now: Instant) {
-        self.counters.drops(now);
+    fn drop_waiting(&mut self, event: &Event, cause: Cause, now: Instant) {
+        self.counters.drops(cause, now);
         if let Some(meter) = &mut self.meter {
             meter.drop_now(u32::from(event.bytes), now);
         }

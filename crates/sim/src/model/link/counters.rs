@@ -1,7 +1,8 @@
 //! What a link counts.
 
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::Event;
-use paceline_core::{Cause, Instant};
+use paceline_core::Instant;
 
 /// What a link counts over the window from warm-up to end. A packet may pass ahead of time: its own times decide.
 #[derive(Debug, Clone, Copy, Default)]
@@ -10,15 +11,9 @@ pub(crate) struct LinkCounters {
     to: Instant,
     /// Packets that reached the link.
     pub(crate) arrived: u64,
-    /// Packets dropped: at arrival, displaced, or by a forced loss.
-    pub(crate) dropped: u64,
-    /// Of these, those by which its queue has signalled congestion before its limit was reached.
-    pub(crate) dropped_early: u64,
-    /// And those whose loss was forced, or that a policer dropped, on links that hold packets.
-    pub(crate) dropped_forced: u64,
-    /// And those for which a memory that it shares had no room.
-    pub(crate) dropped_by_memory: u64,
-    /// Packets that its queue has marked.
+    /// Packets dropped, by [`Cause`].
+    dropped: [u64; Cause::ALL.len()],
+    /// Packets that its queue, or a rule, has marked.
     pub(crate) marked: u64,
     /// Dropped since the start.
     pub(crate) dropped_ever: u64,
@@ -59,38 +54,31 @@ impl LinkCounters {
         self.arrived += before(self.to).saturating_sub(before(self.from)) as u64;
     }
 
-    pub(super) fn drops(&mut self, now: Instant) {
-        self.dropped += u64::from(self.counts(now));
+    pub(super) fn drops(&mut self, cause: Cause, now: Instant) {
+        self.dropped[cause as usize] += u64::from(self.counts(now));
         self.dropped_ever += 1;
     }
 
-    /// The loss of a packet is forced, or a policer drops it, on a link that holds packets.
-    pub(super) fn drops_forced(&mut self, now: Instant) {
-        self.dropped_forced += u64::from(self.counts(now));
-        self.drops(now);
+    /// Packets dropped: at arrival, displaced, or by a forced loss.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.iter().sum()
     }
 
-    /// A memory that it shares has no room for a packet that arrives.
-    pub(super) fn drops_by_memory(&mut self, now: Instant) {
-        self.dropped_by_memory += u64::from(self.counts(now));
-        self.drops(now);
+    /// Of these, those dropped for this cause.
+    pub(crate) fn dropped_for(&self, cause: Cause) -> u64 {
+        self.dropped[cause as usize]
     }
 
-    /// A packet is dropped for that cause, which [`Self::drops`] does not know.
-    pub(super) fn drops_by(&mut self, cause: Cause, now: Instant) {
-        self.dropped_early += u64::from(cause == Cause::Early && self.counts(now));
-    }
-
-    /// The queue marks a packet.
+    /// The queue, or a rule, marks a packet.
     pub(super) fn marks(&mut self, now: Instant) {
         self.marked += u64::from(self.counts(now));
     }
 
     /// A packet arrives and is dropped.
     #[inline]
-    pub(super) fn drops_arrival(&mut self, now: Instant) {
+    pub(super) fn drops_arrival(&mut self, cause: Cause, now: Instant) {
         self.arrives(now);
-        self.drops(now);
+        self.drops(cause, now);
     }
 
     /// So many packets, of which so many were dropped, arrived at the instant of a departure: at `now`, or in a time that counts alike.

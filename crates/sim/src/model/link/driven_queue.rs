@@ -10,6 +10,7 @@ use super::batch::{Note, Notes};
 use super::bounded::BoundedLink;
 use super::counters::LinkCounters;
 use super::meter::Meter;
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::Event;
 use paceline_core::queue::{QueueDriver, Served};
 use paceline_core::{Instant, Span, Verdict};
@@ -81,8 +82,7 @@ impl DrivenQueue<'_> {
     fn pump<Q: Served<Event>>(&mut self, queue: &mut Q, now: Instant) {
         let next = queue.dequeue(now);
         while let Some((dropped, cause)) = queue.take_dropped() {
-            self.counters.drops_by(cause, now);
-            self.drop_waiting(&dropped, now);
+            self.drop_waiting(&dropped, cause.into(), now);
         }
         let Some(event) = next else { return };
         self.count_mark(queue, now);
@@ -104,15 +104,15 @@ impl DrivenQueue<'_> {
         }
         let verdict = queue.enqueue(*event, now);
         if let Verdict::Refused(_) = verdict {
-            self.counters.drops_by(queue.why_refused(), now);
-            self.counters.drops(now);
-            return self.notes.push((*event, Note::Dropped));
+            let cause = queue.why_refused().into();
+            self.counters.drops(cause, now);
+            return self.notes.push((*event, Note::Dropped(cause)));
         }
         if let Some(meter) = &mut self.meter {
             meter.enter(u32::from(event.bytes), now);
         }
         if let Verdict::Displaced(older) = verdict {
-            return self.drop_waiting(&older, now);
+            return self.drop_waiting(&older, Cause::Overflow, now);
         }
         self.count_mark(queue, now);
     }
@@ -134,11 +134,11 @@ impl DrivenQueue<'_> {
     }
 
     #[inline(never)]
-    fn drop_waiting(&mut self, event: &Event, now: Instant) {
-        self.counters.drops(now);
+    fn drop_waiting(&mut self, event: &Event, cause: Cause, now: Instant) {
+        self.counters.drops(cause, now);
         if let Some(meter) = &mut self.meter {
             meter.drop_now(u32::from(event.bytes), now);
         }
-        self.notes.push((event.at_time(now), Note::DroppedWaiting));
+        self.notes.push((event.at_time(now), Note::DroppedWaiting(cause)));
     }
 }

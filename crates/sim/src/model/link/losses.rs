@@ -1,6 +1,7 @@
 //! What is dropped, or marked, before a link's pacer and buffer see it: by force, of packets by their number, by chance or in bursts; and by a
 //! policer.
 
+use crate::kernel::cause::Cause;
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
 use crate::network::{DropRule, FlowId, ForcedDrop, GilbertElliott, LinkSpec};
@@ -26,9 +27,9 @@ impl Losses {
         is_needed.then(|| Box::new(Losses { rules, policer, marks: false }))
     }
 
-    /// A packet arrives: whether it is dropped. Every rule counts it.
+    /// A packet arrives: why it is dropped, if it is. Every rule counts it.
     #[inline(never)]
-    pub(super) fn take(&mut self, event: &Event) -> bool {
+    pub(super) fn take(&mut self, event: &Event) -> Option<Cause> {
         let mut lost = false;
         self.marks = false;
         for loss in &mut self.rules {
@@ -36,7 +37,11 @@ impl Losses {
             lost |= takes && !loss.marks;
             self.marks |= takes && loss.marks;
         }
-        lost || self.policer.as_mut().is_some_and(|policer| !policer.conforms(event.bytes.into(), event.at))
+        if lost {
+            return Some(Cause::Forced);
+        }
+        let policer = self.policer.as_mut()?;
+        (!policer.conforms(event.bytes.into(), event.at)).then_some(Cause::Policer)
     }
 }
 

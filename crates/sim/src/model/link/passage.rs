@@ -1,5 +1,6 @@
 //! What a link does with a packet.
 
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::Event;
 use paceline_core::Instant;
 
@@ -23,12 +24,23 @@ pub(crate) enum Fate {
     Leaves(Passage),
     /// Held: ask [`Link::pump`].
     Held,
-    /// The same, and the queue has marked it.
-    Marked,
+    /// The same, and it has been marked.
+    Marked(Cause),
     /// Dropped.
-    Dropped,
+    Dropped(Cause),
     /// Held, at the cost of this one.
     Displaced(Event),
+}
+
+/// What a link that holds packets does with one of them.
+#[derive(Debug)]
+pub(crate) enum Release {
+    /// It is on the wire.
+    Leaves(Passage),
+    /// It is dropped.
+    Dropped(Cause),
+    /// It goes from the pacer to the queue, which marks it.
+    Marked,
 }
 
 /// A lossless link whose single packets are not observed.

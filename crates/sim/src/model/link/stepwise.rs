@@ -5,12 +5,13 @@
 
 use super::by_class::ByClass;
 
+use crate::kernel::cause::Cause;
 use crate::kernel::chance::Stream;
 use crate::kernel::packet::Event;
 use crate::network::{LinkSpec, Network, VaryingRate};
 use crate::varying::{Transmit, Transmitter};
 use paceline_core::queue::{Queue, QueueSpec};
-use paceline_core::{Cause, Instant, Stage, Verdict};
+use paceline_core::{Instant, Stage, Verdict};
 
 /// A step-by-step queue at a link.
 #[derive(Debug)]
@@ -99,7 +100,7 @@ impl Stepwise {
             if let Some(by_class) = &mut self.by_class {
                 by_class.goes(&dropped, now, true);
             }
-            return Some(Out::Dropped(dropped, cause));
+            return Some(Out::Dropped(dropped, cause.into()));
         }
         next.map(|event| Out::Leaves { event, marked: self.has_marked() })
     }

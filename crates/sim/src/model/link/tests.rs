@@ -67,12 +67,17 @@ fn same(case: &Case, mut link: Link, out: &[Event], notes: &[(Event, Note)], loo
         notes.iter().filter(|(_, note)| is(note)).map(|(event, _)| (event.seq, event.at)).collect()
     };
     let at = |ways: &[Event]| -> Vec<_> { ways.iter().map(|event| (event.seq, event.at)).collect() };
-    equal(&format!("{name}: refused"), &noted(|note| matches!(note, Note::Dropped)), &at(&told.refused));
-    equal(
-        &format!("{name}: dropped"),
-        &noted(|note| matches!(note, Note::DroppedWaiting)),
-        &at(&told.dropped),
-    );
+    let lost = |why: fn(&Note) -> Option<Cause>| -> Vec<(u32, Instant, Cause)> {
+        let noted = notes.iter().filter_map(|(event, note)| why(note).map(|cause| (event, cause)));
+        noted.map(|(event, cause)| (event.seq, event.at, cause)).collect()
+    };
+    let expected = |lost: &[(Event, Cause)]| -> Vec<_> {
+        lost.iter().map(|(event, cause)| (event.seq, event.at, *cause)).collect()
+    };
+    let refused = lost(|note| if let Note::Dropped(cause) = note { Some(*cause) } else { None });
+    equal(&format!("{name}: refused"), &refused, &expected(&told.refused));
+    let dropped = lost(|note| if let Note::DroppedWaiting(cause) = note { Some(*cause) } else { None });
+    equal(&format!("{name}: dropped"), &dropped, &expected(&told.dropped));
     let passages = notes.iter().filter_map(|(event, note)| match note {
         Note::Passes(passage) if !case.kind.holds() => {
             Some((event.seq, event.at, passage.start, passage.arrival))
@@ -103,9 +108,13 @@ fn same(case: &Case, mut link: Link, out: &[Event], notes: &[(Event, Note)], loo
 fn counted(name: &str, case: &Case, link: &mut Link, told: &Told) {
     let Some(bounded) = link.bounded_mut() else { return };
     let counters = bounded.counters;
-    let within = |events: &[Event]| events.iter().filter(|event| case.counts(event.at)).count() as u64;
-    assert_eq!(counters.arrived, within(&case.line), "{name}: arrived");
-    assert_eq!(counters.dropped, within(&told.refused) + within(&told.dropped), "{name}: dropped");
+    let arrived = case.line.iter().filter(|event| case.counts(event.at)).count() as u64;
+    assert_eq!(counters.arrived, arrived, "{name}: arrived");
+    for cause in Cause::ALL {
+        let lost = told.refused.iter().chain(&told.dropped);
+        let count = lost.filter(|(event, why)| *why == cause && case.counts(event.at)).count() as u64;
+        assert_eq!(counters.dropped_for(cause), count, "{name}: {cause:?}");
+    }
     assert_eq!(counters.dropped_ever, (told.refused.len() + told.dropped.len()) as u64, "{name}: ever");
     let data = told.left.iter().filter(|way| !way.event.is_ack() && way.finish < case.window.1).count();
     assert_eq!(counters.data_ever, data as u64, "{name}: data");
@@ -122,11 +131,12 @@ fn counted(name: &str, case: &Case, link: &mut Link, told: &Told) {
 fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Event, Note)>, Looks) {
     let (mut out, mut notes, mut looks) = (Vec::new(), Vec::new(), Looks::new());
     let pump = |link: &mut Link, now, out: &mut Vec<Event>, notes: &mut Vec<_>| {
-        while let Some((event, passage)) = link.pump(now) {
-            assert!(passage.is_some() || event.at == now);
-            match passage {
-                None => notes.push((event, Note::DroppedWaiting)),
-                Some(passage) => {
+        while let Some((event, release)) = link.pump(now) {
+            assert!(matches!(release, Release::Leaves(_)) || event.at == now);
+            match release {
+                Release::Marked => notes.push((event, Note::Marked(Cause::Early))),
+                Release::Dropped(cause) => notes.push((event, Note::DroppedWaiting(cause))),
+                Release::Leaves(passage) => {
                     if passage.recorded {
                         notes.push((event, Note::Leaves(passage)));
                     }
@@ -167,13 +177,13 @@ fn by_steps(case: &Case, link: &mut Link, told: &Told) -> (Vec<Event>, Vec<(Even
         }
         match link.offer(event) {
             Fate::Leaves(passage) => leaves(passage, &mut out, &mut notes),
-            Fate::Dropped => notes.push((*event, Note::Dropped)),
-            Fate::Held | Fate::Marked | Fate::Displaced(_) if !case.kind.holds() => {
+            Fate::Dropped(cause) => notes.push((*event, Note::Dropped(cause))),
+            Fate::Held | Fate::Marked(_) | Fate::Displaced(_) if !case.kind.holds() => {
                 panic!("it holds nothing")
             }
             fate => {
                 if let Fate::Displaced(older) = fate {
-                    notes.push((older, Note::DroppedWaiting));
+                    notes.push((older, Note::DroppedWaiting(Cause::Overflow)));
                 }
                 if case.record.is_some() {
                     notes.push((*event, Note::Arrives));
@@ -263,6 +273,9 @@ fn a_window_ends_before_what_comes_a_nanosecond_later() {
         let mut link = case.link();
         let (out, notes, _) = in_batches(&case, &mut link, &Told::default());
         assert_eq!(out.iter().map(|event| event.seq).collect::<Vec<_>>(), [0, 2], "{cut:?}");
-        assert!(matches!(notes[..], [(Event { seq: 1, .. }, Note::DroppedWaiting)]), "{cut:?}");
+        assert!(
+            matches!(notes[..], [(Event { seq: 1, .. }, Note::DroppedWaiting(Cause::Overflow))]),
+            "{cut:?}"
+        );
     }
 }

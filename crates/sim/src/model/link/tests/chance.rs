@@ -114,8 +114,14 @@ fn a_rule_that_marks_loses_nothing() {
     let mut event = case.line[0];
     event.flow = 0;
     let found: Vec<_> = (0..6).map(|_| (losses.take(&event), losses.marks)).collect();
-    let expected =
-        [(false, false), (false, true), (true, true), (false, false), (false, true), (false, false)];
+    let expected = [
+        (None, false),
+        (None, true),
+        (Some(Cause::Forced), true),
+        (None, false),
+        (None, true),
+        (None, false),
+    ];
     assert_eq!(found, expected);
     assert!(Losses::of(Vec::new(), &case.spec, 1, 3).is_none());
 }

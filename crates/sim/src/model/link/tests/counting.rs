@@ -4,8 +4,9 @@ use super::super::bounded::is_recorded;
 use super::super::counters::LinkCounters;
 use super::super::losses::Loss;
 use super::cases::{Case, Draws, Kind, forced};
+use crate::kernel::cause::Cause;
 use crate::network::DropRule;
-use paceline_core::{Cause, Instant};
+use paceline_core::Instant;
 
 fn at(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
@@ -19,29 +20,30 @@ fn from_100_to_200() -> LinkCounters {
 fn a_window_has_its_beginning_and_not_its_end() {
     for (now, inside) in [(99, 0), (100, 1), (199, 1), (200, 0)] {
         let mut counters = from_100_to_200();
-        counters.drops_arrival(at(now));
-        assert_eq!((counters.arrived, counters.dropped, counters.dropped_ever), (inside, inside, 1), "{now}");
+        counters.drops_arrival(Cause::Overflow, at(now));
+        assert_eq!(
+            (counters.arrived, counters.dropped(), counters.dropped_ever),
+            (inside, inside, 1),
+            "{now}"
+        );
         counters.were_tied(at(now), 5, 3);
         counters.were_tied(at(now), 2, 1);
         assert_eq!(counters.tied, [7 * inside, 4 * inside], "{now}");
     }
 }
 
-/// Two packets of each cause: what a rule loses and what a memory has no room for are drops too.
+/// Two packets of each cause, which together are all that it drops.
 #[test]
 fn each_cause_is_counted_in_the_window() {
     for (now, inside) in [(99, 0), (100, 2), (199, 2), (200, 0)] {
         let mut counters = from_100_to_200();
         for _ in 0..2 {
-            counters.drops_forced(at(now));
-            counters.drops_by_memory(at(now));
-            counters.drops_by(Cause::Early, at(now));
-            counters.drops_by(Cause::Overflow, at(now));
+            Cause::ALL.into_iter().for_each(|cause| counters.drops(cause, at(now)));
             counters.marks(at(now));
         }
-        let LinkCounters { dropped_forced, dropped_by_memory, dropped_early, marked, .. } = counters;
-        assert_eq!([dropped_forced, dropped_by_memory, dropped_early, marked], [inside; 4], "{now}");
-        assert_eq!((counters.dropped, counters.dropped_ever), (2 * inside, 4), "{now}");
+        assert_eq!(Cause::ALL.map(|cause| counters.dropped_for(cause)), [inside; 6], "{now}");
+        let all = (counters.dropped(), counters.dropped_ever, counters.marked);
+        assert_eq!(all, (6 * inside, 12, inside), "{now}");
     }
 }
 

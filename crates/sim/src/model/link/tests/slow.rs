@@ -1,6 +1,7 @@
 //! A link by its definition: forced losses, pacer, buffer, wire, one after the other, and all that happens written down.
 
 use super::cases::Case;
+use crate::kernel::cause::Cause;
 use crate::kernel::packet::Event;
 use paceline_core::pacer::Pacer;
 use paceline_core::queue::Queue;
@@ -19,9 +20,9 @@ pub(super) struct Way {
 pub(super) struct Told {
     pub(super) left: Vec<Way>,
     /// Those that did not come in.
-    pub(super) refused: Vec<Event>,
+    pub(super) refused: Vec<(Event, Cause)>,
     /// Those that had waited, at the time of their loss.
-    pub(super) dropped: Vec<Event>,
+    pub(super) dropped: Vec<(Event, Cause)>,
     /// Those that did, where they may wait.
     pub(super) taken: Vec<Event>,
     /// How many packets pacer and step-by-step queue hold after each arrival.
@@ -115,7 +116,7 @@ impl Slow<'_> {
             Verdict::Queued => {}
             Verdict::Refused(lost) | Verdict::Displaced(lost) => {
                 self.told.waits_no_more(&lost, now);
-                self.told.dropped.push(lost.at_time(now));
+                self.told.dropped.push((lost.at_time(now), Cause::Overflow));
             }
         }
     }
@@ -139,20 +140,23 @@ impl Slow<'_> {
         let now = event.at;
         self.advance(now);
         self.now = now;
-        if self.case.is_lost(&event) || self.is_policed(&event) {
-            return self.told.refused.push(event);
+        if self.case.is_lost(&event) {
+            return self.told.refused.push((event, Cause::Forced));
         }
-        let verdict = match &mut self.pacer {
-            Some(pacer) => pacer.enqueue(event, now),
-            None => self.queue.enqueue(event, now),
+        if self.is_policed(&event) {
+            return self.told.refused.push((event, Cause::Policer));
+        }
+        let (verdict, cause) = match &mut self.pacer {
+            Some(pacer) => (pacer.enqueue(event, now), Cause::Pacer),
+            None => (self.queue.enqueue(event, now), Cause::Overflow),
         };
         match verdict {
-            Verdict::Refused(_) => return self.told.refused.push(event),
+            Verdict::Refused(_) => return self.told.refused.push((event, cause)),
             Verdict::Queued => self.told.waits(&event, now),
             Verdict::Displaced(older) => {
                 self.told.waits(&event, now);
                 self.told.waits_no_more(&older, now);
-                self.told.dropped.push(older.at_time(now));
+                self.told.dropped.push((older.at_time(now), Cause::Overflow));
             }
         }
         self.told.taken.push(event);

@@ -9,6 +9,17 @@ use paceline_core::Ecn;
 use paceline_core::pacer::{self, parameters::Value};
 use paceline_core::queue;
 
+/// RED that marks what finds three packets or more.
+const MARKS_FROM_THREE: [(&str, &str); 7] = [
+    ("unit", "packets"),
+    ("mean_packet", "1000 B"),
+    ("thresh", "3 packets"),
+    ("maxthresh", "3 packets"),
+    ("q_weight", "1"),
+    ("max_p", "1"),
+    ("ecn", "always"),
+];
+
 /// 8 Mbit/s: a byte takes a microsecond. The discipline by its name, with these parameters.
 fn link(
     name: &str,
@@ -60,10 +71,10 @@ fn a_memory_decides_what_a_link_takes_and_counts_what_it_holds() {
     assert!(link.pump(at(0)).is_some());
     let bounded = link.bounded_mut().unwrap();
     assert_eq!((bounded.holds(), bounded.is_idle(at(0)), bounded.is_idle(at(1000))), ((0, 0), false, true));
-    assert!(matches!(bounded.offer_if(&packet(1, 1, Ecn::NotEct), false), Fate::Dropped));
+    assert!(matches!(bounded.offer_if(&packet(1, 1, Ecn::NotEct), false), Fate::Dropped(Cause::Memory)));
     assert!(matches!(bounded.offer_if(&packet(2, 1, Ecn::NotEct), true), Fate::Held));
     let counters = bounded.counters;
-    assert_eq!((counters.arrived, counters.dropped, counters.dropped_by_memory), (3, 1, 1));
+    assert_eq!((counters.arrived, counters.dropped(), counters.dropped_for(Cause::Memory)), (3, 1, 1));
     assert_eq!(bounded.holds(), (1000, 1));
 }
 
@@ -100,38 +111,80 @@ fn a_rule_marks_a_packet_once() {
     let bounded = link.bounded_mut().unwrap();
     let fates = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce].map(|ecn| {
         let fate = bounded.offer(&packet(0, 0, ecn), Span::ZERO);
-        (matches!(fate, Fate::Held), matches!(fate, Fate::Marked))
+        (matches!(fate, Fate::Held), matches!(fate, Fate::Marked(Cause::Forced)))
     });
     assert_eq!(fates, [(true, false), (false, true), (false, true), (true, false)]);
     assert_eq!((bounded.counters.marked, bounded.holds()), (2, (4000, 4)));
 }
 
+/// A memory that has room leaves the rules to mark.
+#[test]
+fn a_rule_marks_where_a_memory_is_shared() {
+    let rule = ForcedDrop { marks: true, ..forced(None, DropRule::Arrivals(vec![0])) };
+    let mut link = link("red", &[], vec![rule], |_| {});
+    let bounded = link.bounded_mut().unwrap();
+    let mut fates = [0, 1].map(|seq| bounded.offer_if(&packet(seq, 0, Ecn::Ect0), true)).into_iter();
+    assert!(matches!(fates.next(), Some(Fate::Marked(Cause::Forced))));
+    assert!(matches!(fates.next(), Some(Fate::Held)));
+    assert_eq!(bounded.counters.marked, 1);
+}
+
+/// A pacer that holds what comes feeds a queue that marks what finds three packets or more: told as they come to the queue.
+#[test]
+fn a_queue_behind_a_pacer_tells_its_marks() {
+    let mut link = link("red", &MARKS_FROM_THREE, Vec::new(), |spec| {
+        let mut value = |key: &str| match key {
+            "rate" => Some(Value::Text("80 Mbit/s".to_owned())),
+            "burst" => Some(Value::Text("1000 B".to_owned())),
+            _ => None,
+        };
+        let pacer = pacer::parse("token-bucket", &mut value, spec.rate).unwrap();
+        std::sync::Arc::make_mut(&mut spec.fitting).pacer = Some(Box::new(pacer));
+    });
+    let bounded = link.bounded_mut().unwrap();
+    for seq in 0..10 {
+        assert!(matches!(bounded.offer(&packet(seq, 0, Ecn::Ect0), Span::ZERO), Fate::Held));
+    }
+    let (mut marked, mut now) = (Vec::new(), at(0));
+    while let Some(next) = link.bounded().unwrap().next_wakeup() {
+        now = now.max(next);
+        while let Some((event, release)) = link.pump(now) {
+            match release {
+                Release::Marked => marked.push((event.seq, event.at)),
+                other => assert!(matches!(other, Release::Leaves(_)), "{other:?}"),
+            }
+        }
+    }
+    // 1000 B take a tenth of a millisecond at the pacer's rate: the queue fills while the first is on the wire.
+    let first = marked.first().map_or(10, |(seq, _)| *seq);
+    let expected: Vec<_> = (first..10).map(|seq| (seq, at(100 * u64::from(seq)))).collect();
+    assert_eq!(marked, expected);
+    assert!((3..7).contains(&first), "{first}");
+    assert_eq!(link.bounded().unwrap().counters.marked, marked.len() as u64);
+}
+
 /// RED with an average that is the queue and a threshold of three packets marks every packet that finds as many.
 #[test]
 fn a_queue_marks_as_a_packet_comes() {
-    let parameters = [
-        ("unit", "packets"),
-        ("mean_packet", "1000 B"),
-        ("thresh", "3 packets"),
-        ("maxthresh", "3 packets"),
-        ("q_weight", "1"),
-        ("max_p", "1"),
-        ("ecn", "always"),
-    ];
-    let mut link = link("red", &parameters, Vec::new(), |_| {});
+    let mut link = link("red", &MARKS_FROM_THREE, Vec::new(), |_| {});
     let bounded = link.bounded_mut().unwrap();
     let marked: Vec<bool> = (0..8)
-        .map(|seq| matches!(bounded.offer(&packet(seq, 0, Ecn::Ect0), Span::ZERO), Fate::Marked))
+        .map(|seq| {
+            matches!(bounded.offer(&packet(seq, 0, Ecn::Ect0), Span::ZERO), Fate::Marked(Cause::Early))
+        })
         .collect();
     assert!(!marked[..3].contains(&true) && !marked[5..].contains(&false), "{marked:?}");
     let count = marked.iter().filter(|marked| **marked).count() as u64;
     assert_eq!(bounded.counters.marked, count);
     // Those that cannot be marked are dropped, early; a full buffer drops for another cause.
     for seq in 8..11 {
-        assert!(matches!(bounded.offer(&packet(seq, 0, Ecn::NotEct), Span::ZERO), Fate::Dropped));
+        assert!(matches!(
+            bounded.offer(&packet(seq, 0, Ecn::NotEct), Span::ZERO),
+            Fate::Dropped(Cause::Early)
+        ));
     }
-    assert_eq!((bounded.counters.dropped, bounded.counters.dropped_early), (3, 3));
-    let mut full = self::link("red", &parameters, Vec::new(), |spec| {
+    assert_eq!((bounded.counters.dropped(), bounded.counters.dropped_for(Cause::Early)), (3, 3));
+    let mut full = self::link("red", &MARKS_FROM_THREE, Vec::new(), |spec| {
         let fitting = std::sync::Arc::make_mut(&mut spec.fitting);
         std::sync::Arc::make_mut(&mut fitting.buffer).limit = Some(Limit::Packets(1));
     });
@@ -142,7 +195,7 @@ fn a_queue_marks_as_a_packet_comes() {
     for seq in 1..4 {
         bounded.offer(&packet(seq, 0, Ecn::NotEct), Span::ZERO);
     }
-    assert_eq!((bounded.counters.dropped, bounded.counters.dropped_early), (2, 0));
+    assert_eq!((bounded.counters.dropped(), bounded.counters.dropped_for(Cause::Early)), (2, 0));
 }
 
 /// DualPI2 marks L4S packets as they leave, where they have waited and another waits behind: each of the second, third and
@@ -156,7 +209,10 @@ fn a_queue_marks_as_a_packet_leaves() {
             Fate::Held
         ));
     }
-    let marked = [0, 1000, 2000, 3000, 4000].map(|us| link.pump(at(us)).unwrap().1.unwrap().marked);
+    let marked = [0, 1000, 2000, 3000, 4000].map(|us| match link.pump(at(us)).unwrap().1 {
+        Release::Leaves(passage) => passage.marked,
+        other => panic!("{other:?}"),
+    });
     assert_eq!(marked, [false, false, true, true, false]);
     assert_eq!(link.bounded().unwrap().counters.marked, 2);
 }
@@ -219,11 +275,12 @@ fn what_leaves_comes_out_after_what_is_dropped_before_it() {
     }
     let mut out = Vec::new();
     let mut now = at(0);
-    while let Some((event, passage)) = link.pump(now) {
-        out.push((event.seq, passage.is_some()));
+    while let Some((event, release)) = link.pump(now) {
+        let leaves = matches!(release, Release::Leaves(_));
+        out.push((event.seq, leaves));
         let next = link.bounded().unwrap().next_wakeup();
         now = now.max(next.unwrap_or(now));
-        assert_eq!(next == Some(Instant::ZERO), passage.is_none(), "{out:?}");
+        assert_eq!(next == Some(Instant::ZERO), !leaves, "{out:?}");
     }
     assert!(out.starts_with(&[(0, true), (1, true), (2, false), (3, true)]), "{out:?}");
 }

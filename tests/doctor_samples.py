@@ -246,6 +246,24 @@ SAMPLES = [
         {CORE: "60 packets"},
     ),
     Sample(
+        "own-queue",
+        "warning",
+        "traffic[0].tcp.tsq",
+        {
+            "network.access.rate": "1 Mbit/s",
+            "network.core.rate": "100 Mbit/s",
+            "traffic.0.tcp": {"profile": "linux", "variant": "cubic"},
+        },
+        {"traffic.0.tcp": {"profile": "linux", "variant": "cubic", "tsq": "4 MB"}},
+    ),
+    Sample(
+        "small-queues-idle",
+        "note",
+        "traffic[0].tcp.tsq",
+        {"traffic.0.tcp": {"profile": "linux", "tsq": "4 MB"}},
+        {"network.access.rate": "1 Mbit/s"},
+    ),
+    Sample(
         "linux-bursts",
         "warning",
         "pacing.rule",

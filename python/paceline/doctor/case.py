@@ -267,12 +267,17 @@ class Case:
         return [window + self.buffer_share(number) for number, window in enumerate(self.window)]
 
     def buffer_share(self, flow: int) -> float:
-        """Packets of the bottleneck's buffer that fall to a flow; infinite without a limit."""
+        """Packets of the bottleneck's buffer that fall to a flow; infinite where it never overflows."""
         link = self.fair.limit[flow]
-        if link is None:
+        if link is None or self.keeps_queue_small(flow):
             return math.inf
         places = self.places(link, self.network.flows[flow].packet_bytes)
         return math.inf if places is None else places / self.limited_by[link]
+
+    def keeps_queue_small(self, flow: int) -> bool:
+        """Its bottleneck is its host's own link, where it has two packets or trains (``tsq``): it loses none there."""
+        tcp, way = self.network.flows[flow].tcp, self.network.flows[flow].forward
+        return tcp is not None and tcp.tsq_bytes is not None and self.fair.limit[flow] == way[0]
 
     def spacing(self, flow: int) -> float:
         """How far apart a flow's packets reach its bottleneck, in packet times there: C / the slowest rate before."""

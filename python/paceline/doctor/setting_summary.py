@@ -96,6 +96,8 @@ def _group(case: Case, group: Group) -> dict[str, Any]:
         "packet_bytes": flow.packet_bytes,
         "sends": _sends(case, group),
         "host_pacing": _host_pacing(flow),
+        "sender": _sender(case, flow),
+        "receiver": _receiver(flow),
         "paced": flow.paced,
         "rtt_s": _ends(case.rtt_s[one] for one in group.flows),
         "bottleneck": common_name(bottlenecks) or None,
@@ -120,6 +122,9 @@ def _tcp(case: Case, group: Group, tcp: Tcp) -> dict[str, Any]:
         "initial_window": tcp.initial_window,
         "limited_transmit": tcp.limited_transmit,
         "min_rto_s": tcp.min_rto_s,
+        "gso_packets": tcp.gso_packets,
+        "gro_s": tcp.gro_s,
+        "tsq_bytes": tcp.tsq_bytes,
         "fair_window": _ends(case.window[one] for one in group.flows),
         "window_at_overflow": overflow if math.isfinite(overflow) else None,
         "regime": _regime(tcp, overflow, capped),
@@ -266,6 +271,26 @@ def _host_pacing(flow: Flow) -> str | None:
         rule += f", jitter {units.number(flow.tcp.jitter)}" if flow.tcp.jitter else ""
         parts.append(rule)
     return " and ".join(parts) or None
+
+
+def _sender(case: Case, flow: Flow) -> str | None:
+    """What a host does with packets besides TCP and pacing: trains, and what it keeps in its own queue."""
+    if flow.tcp is None:
+        return None
+    gso, tsq = flow.tcp.gso_packets, flow.tcp.tsq_bytes
+    parts = [] if gso is None else [f"trains of up to {units.count(gso, 'packet')}"]
+    if tsq is not None:
+        least = "two packets" if gso is None else "two trains"
+        own = case.network.links[flow.forward[0]].name
+        parts.append(f"a flow has 1 ms of its rate or {least} in {own}, at most {units.size(tsq)}")
+    return "; ".join(parts) or None
+
+
+def _receiver(flow: Flow) -> str | None:
+    """What a host does with packets before TCP sees them."""
+    if flow.tcp is None or not flow.tcp.gro_s:
+        return None
+    return f"joins packets that come within {units.time(flow.tcp.gro_s)}"
 
 
 def _ends(values: Iterable[float | int]) -> list[float | int]:

@@ -112,12 +112,19 @@ def _print_way(console: Console, groups: list[dict[str, Any]], settings: int) ->
     console.print(head)
     rows: list[list[Text]] = []
     host = _alternatives((group["host_pacing"] or "unpaced") for group in groups)
-    if host != "unpaced":
-        rows.append([Text(f"  {first['from']}"), Text(), Text(), Text(text_tables.kept(f"[{host}]"), "magenta")])
+    sender = _alternatives((group["sender"] or "packet by packet") for group in groups)
+    if (host, sender) != ("unpaced", "packet by packet"):
+        paced = (text_tables.kept(f"[{host}]"), "magenta") if host != "unpaced" else ""
+        between = "  " if paced and sender != "packet by packet" else ""
+        words = Text.assemble(paced, between, text_tables.kept(sender) if sender != "packet by packet" else "")
+        rows.append([Text(f"  {first['from']}"), Text(), Text(), words])
     bottlenecks = {group["bottleneck"] for group in groups}
     for number, hop in enumerate(first["path"]):
         alike = [group["path"][number] for group in groups]
         rows.append(_hop_cells(alike, hop["link"] in bottlenecks))
+    receiver = _alternatives((group["receiver"] or "packet by packet") for group in groups)
+    if receiver != "packet by packet":
+        rows.append([Text(f"→ {first['to']}"), Text(), Text(), Text(text_tables.kept(receiver))])
     _print_beside(console, rows)
     console.print(Text(f"  {text_tables.kept(_back(groups))}", "dim"))
 

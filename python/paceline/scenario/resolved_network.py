@@ -210,6 +210,7 @@ class Tcp:
     delayed_ack_s: float
     ack_every: int
     gso_packets: int | None
+    tsq_bytes: int | None
     gro_s: float
     max_window: int
     initial_window: int

@@ -346,7 +346,7 @@ def _holds_back(case: Case, link: int) -> bool:
 def _standing_bytes(case: Case, flow: int) -> float:
     """What of a flow's maximum window waits, beyond its share of the round trip, bytes."""
     spec = case.network.flows[flow]
-    if spec.tcp is None:
+    if spec.tcp is None or case.keeps_queue_small(flow):
         return 0.0
     window = min(spec.tcp.max_window, spec.packets or spec.tcp.max_window)
     return max(0.0, window - case.window[flow]) * spec.packet_bytes

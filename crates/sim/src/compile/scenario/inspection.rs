@@ -342,6 +342,7 @@ fn tcp_of(tcp: &Config) -> Tcp {
         delayed_ack_s: tcp.delayed_ack.map_or(0.0, Span::as_seconds),
         ack_every: tcp.ack_every,
         gso_packets: tcp.gso,
+        tsq_bytes: tcp.tsq,
         gro_s: tcp.gro.map_or(0.0, Span::as_seconds),
         max_window: tcp.max_window,
         initial_window: tcp.initial_window,

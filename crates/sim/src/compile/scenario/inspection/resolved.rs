@@ -194,6 +194,8 @@ pub struct Tcp {
     pub ack_every: u32,
     /// Most packets of a train; `None` sends each by itself.
     pub gso_packets: Option<u32>,
+    /// Most bytes in its host's own queue, whatever its rate; `None` has no such bound.
+    pub tsq_bytes: Option<u32>,
     /// Packets wait so long to be answered as one, seconds; 0 answers each by itself.
     pub gro_s: f64,
     /// Packets.

@@ -358,8 +358,7 @@ def main(root: Path = ROOT, words: list[str] | None = None) -> int:
     parser.add_argument("crates", nargs="*", metavar="CRATE", help=", ".join(COUNTS))
     parser.add_argument("--count", type=int, help="faults of each crate (6 of core, 8 of tcp)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
-    like = "only of files in the crate's src whose path is like this: recovery/rack*"
-    parser.add_argument("--in", dest="files", default="*", metavar="FILES", help=like)
+    parser.add_argument("--in", dest="files", default="*", metavar="FILES", help="of src alone: recovery/rack*")
     asked = parser.parse_args(words)
     if unknown := [crate for crate in asked.crates if crate not in COUNTS]:
         parser.error(f"no such crate: {unknown[0]}; write some of {', '.join(COUNTS)}")
@@ -373,8 +372,7 @@ def main(root: Path = ROOT, words: list[str] | None = None) -> int:
     sample = dict(enumerate(drawn, 1))
     scratch = root / "target" / "mutants-sample"
     began = time.monotonic()
-    programs = build(root, scratch, sample)
-    built_s = used_s()
+    programs, built_s = build(root, scratch, sample), used_s()
     configuration = tomllib.loads((root / ".cargo" / "mutants.toml").read_text())["additional_cargo_test_args"]
     skipped = configuration[configuration.index("--") + 1 :]
     text = (root / "docs" / "mutants.md").read_text()

@@ -137,6 +137,7 @@ fn errors_say_what_to_write() {
         ("1,500 ms", "\"1500 ms\" or \"1.500 ms\""),
         ("12,000,000 ns", "\"12000000 ns\""),
         ("1,000 s", "\"1000 s\""),
+        ("1,000.5 s", "\"1000.5 s\""),
     ] {
         assert_eq!(message(parse::span(text)), format!("{text:?} has a comma; write {instead}"));
     }
@@ -148,6 +149,11 @@ fn errors_say_what_to_write() {
     assert_eq!(
         message(parse::buffer("1,000 packets")),
         "\"1,000 packets\" has a comma; write \"1000 packets\""
+    );
+    assert_eq!(
+        message(parse::span("10.5,3 ms")),
+        "\"10.5,3 ms\" has an unknown unit \",3 ms\"; write for example \"10 ms\"",
+        "what would be written instead is the same: it is not looked at again, and again"
     );
     let hours = message(parse::span("1.5 hours"));
     assert_eq!(

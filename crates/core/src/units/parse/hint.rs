@@ -39,6 +39,9 @@ pub(super) fn without_comma(text: &str, wanted: Kind) -> Vec<String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let groups: Vec<&str> = number.split(',').collect();
+    if groups.len() == 1 {
+        return Vec::new(); // the comma is behind a decimal point: what is left would be the same
+    }
     let thousands = (1..=3).contains(&groups[0].len()) && groups[1..].iter().all(|group| group.len() == 3);
     let whole = thousands.then(|| format!("{}{unit}", groups.concat()));
     let point = match groups[..] {

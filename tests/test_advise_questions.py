@@ -36,7 +36,7 @@ ASKED: dict[str, Any] = {"rate": "1 Gbit/s", "rtt": "10 ms .. 50 ms", "flows": 2
         ({"goal": "fct"}, "no completion time"),
         ({"think": "1 s"}, "goes with size"),
         ({"tcp": {"cubic": 0.7, "bbr": 0.7}}, "come to 1.4"),
-        ({"tcp": "carrier-pigeon"}, "variant"),
+        ({"tcp": "carrier-pigeon"}, "tcp: "),
         ({"pacing": "edge"}, 'pacing: "edge": delay missing'),
         ({"pacing": "edge 2 ms", "edges": 0}, "paces at edges"),
         ({"queue": "codle"}, 'queue: "codle" is no queue discipline; did you mean "codel"'),

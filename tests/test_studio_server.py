@@ -265,7 +265,7 @@ def test_a_missing_package_names_the_extra(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "pip install 'paceline[studio]'" in done.stderr
+    assert 'pip install "paceline[studio]"' in done.stderr
 
 
 def test_wrong_options_are_refused(command: Command, tmp_path: Path, server: Server) -> None:

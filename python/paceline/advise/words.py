@@ -9,7 +9,7 @@ from paceline._statistics import Interval
 from paceline._units import STEPS, step_for
 from paceline.advise.measures import BUFFER, MEASURES
 from paceline.advise.question import Bound, Candidate, Pacing, Question
-from paceline.report.study import method_words
+from paceline.results.quantities import method_words
 
 
 def estimate(value: Interval | None, measure: str) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from paceline.report.diagram_columns import columns, meshed
 from paceline.report.formatting import listed, plain, short
-from paceline.report.study import METHODS, method_words
+from paceline.report.study import METHODS
 from paceline.report.svg import Drawing, number, polyline, text_width
 from paceline.report.topology import Cable, NodeGroup, Topology
+from paceline.results.quantities import method_words
 from paceline.terminal.text_tables import kept, wrap
 
 #: Of the picture for a screen.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from paceline.report.formatting import listed, plain
-from paceline.report.study import Study, method_words
-from paceline.results.quantities import path_words
+from paceline.report.study import Study
+from paceline.results.quantities import method_words, path_words
 
 _KINDS = {
     "bulk": "transfers without end",

@@ -22,7 +22,7 @@ from paceline._statistics import Interval, interval
 from paceline.report.axis_roles import Roles, roles
 from paceline.report.metrics import METRICS, Metric, Row
 from paceline.results.instruments import Curve
-from paceline.results.quantities import path_phrase, path_words, quantity
+from paceline.results.quantities import method_words, path_phrase, path_words, quantity
 from paceline.results.repeated_runs import same_rows, sentence
 
 #: Columns of `runs.parquet` that carry what was swept begin with this.
@@ -342,20 +342,6 @@ class Study:
 
 #: Known methods; the position is the colour slot.
 METHODS = ("none", "host", "edge", "qlbp", "port", "token-bucket", "link", "other")
-
-
-def method_words(label: str) -> str:
-    """`edge 10 ms` as a reader would say it: `edge pacing 10 ms`."""
-    first, _, rest = label.partition(" ")
-    words = {
-        "none": "unpaced",
-        "host": "host pacing",
-        "edge": "edge pacing",
-        "qlbp": "QLBP",
-        "port": "port pacing",
-        "token-bucket": "token bucket",
-    }.get(first)
-    return f"{words} {rest}".strip() if words else label
 
 
 def value_words(path: str, text: str) -> str:

@@ -73,3 +73,17 @@ def path_phrase(path: str) -> str:
     """`path_words` within a sentence: `core buffer`, `TCP variant`."""
     text = path_words(path)
     return text if text.startswith("TCP") else text[:1].lower() + text[1:]
+
+
+def method_words(label: str) -> str:
+    """`edge 10 ms` as a reader would say it: `edge pacing 10 ms`."""
+    first, _, rest = label.partition(" ")
+    words = {
+        "none": "unpaced",
+        "host": "host pacing",
+        "edge": "edge pacing",
+        "qlbp": "QLBP",
+        "port": "port pacing",
+        "token-bucket": "token bucket",
+    }.get(first)
+    return f"{words} {rest}".strip() if words else label

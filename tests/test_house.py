@@ -39,7 +39,18 @@ ROOMS: Mapping[str, set[str]] = {
     "store": {"_core", "errors", "files", "results", "scenario"},
     "runs": {"_arguments", "_core", "_statistics", "errors", "files", "results", "scenario", "store", "terminal"},
     "emulate": {"_arguments", "_core", "errors", "results", "runs", "scenario", "store", "terminal"},
-    "advise": {"_arguments", "_core", "_statistics", "_units", "capture", "emulate", "errors", "report", "runs"}
+    "advise": {
+        "_arguments",
+        "_core",
+        "_statistics",
+        "_units",
+        "capture",
+        "emulate",
+        "errors",
+        "report",
+        "results",
+        "runs",
+    }
     | {"scenario", "store", "terminal", "theory"},
     "studio": {
         "_arguments",

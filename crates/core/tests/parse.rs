@@ -155,6 +155,7 @@ fn errors_say_what_to_write() {
         "\"10.5,3 ms\" has an unknown unit \",3 ms\"; write for example \"10 ms\"",
         "what would be written instead is the same: it is not looked at again, and again"
     );
+    assert_eq!(message(parse::span("1,1\nus")), "\"1,1\\nus\" has a comma; write \"1.1 us\"");
     let hours = message(parse::span("1.5 hours"));
     assert_eq!(
         hours,

@@ -36,6 +36,7 @@ pub(super) fn quoted(ways: &[String]) -> String {
 /// A quantity whose number is cut short by a comma, `1,000 packets` or `10,5 ms`, as it may be meant: the comma parts
 /// thousands, or is a decimal point.
 pub(super) fn without_comma(text: &str, wanted: Kind) -> Vec<String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" "); // a hint is one line
     let end = text.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let groups: Vec<&str> = number.split(',').collect();

@@ -5,7 +5,7 @@
 
 use crate::engine::hosts::Hosts;
 use crate::engine::hosts::dealing::Dealing;
-use crate::engine::hosts::fastpath::prefetch::{APART_AHEAD, FLOWS_AHEAD};
+use crate::engine::hosts::fastpath::prefetch::FLOWS_AHEAD;
 use crate::engine::mailbox::{Mailbox, Parcel, Post};
 use crate::kernel::packet::{Event, Kind};
 
@@ -95,7 +95,6 @@ impl Hosts<'_> {
         for (place, event) in losses.iter().enumerate() {
             if has_far_flows {
                 self.prefetch(losses.get(place + FLOWS_AHEAD).map(|event| event.flow));
-                self.prefetch_apart(losses.get(place + APART_AHEAD));
             }
             self.flows[event.flow as usize].on_drop(&event.packet());
         }
@@ -108,7 +107,6 @@ impl Hosts<'_> {
         if self.has_far_flows() {
             for place in 0..dealt.len() {
                 self.prefetch(dealt.get(place + FLOWS_AHEAD).map(|event| event.flow));
-                self.prefetch_apart(dealt.get(place + APART_AHEAD));
                 self.take(&mut dealt[place]);
             }
         } else {

@@ -83,13 +83,6 @@ impl FirstTransmissions {
         if ahead < far.places().len() { near.min(*far.place(seq)) } else { near }
     }
 
-    /// Where what is not at hand of packet `seq` lies in memory, if there is any: to be prefetched.
-    #[inline(always)]
-    pub(crate) fn far_places(&self, seq: u32) -> Option<[*const Instant; 2]> {
-        let far = self.far.as_deref()?;
-        Some([far.few.as_ptr().wrapping_add(seq as usize % FEW), std::ptr::from_ref(far).cast()])
-    }
-
     /// The same of what is further away.
     fn take_far(&mut self, seq: u32) -> Instant {
         let Some(far) = &mut self.far else { return Instant::MAX };

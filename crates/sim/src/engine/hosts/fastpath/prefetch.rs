@@ -1,23 +1,19 @@
 //! Software prefetch of the flows that come next.
 //!
 //! *Idea.* The flows of a large network do not fit the caches, and an epoch brings each of them a packet or two: most of a packet's time
-//! would be waiting for memory. The order of the flows is known, so each is prefetched while those before it are handled. What a few flows
-//! keep apart from themselves is prefetched when they are there.
+//! would be waiting for memory. The order of the flows is known, so each is prefetched while those before it are handled.
 //! *What it buys.* Without it 100,000 flows take 28 % more time (`benches/ablation.py --path prefetch`).
 
 #![allow(unsafe_code, reason = "asking for memory counts as unsafe in the language, whatever the address")]
 
 use crate::engine::hosts::Hosts;
-use crate::kernel::packet::Event;
-use crate::model::flow::{Flow, Source};
+use crate::model::flow::Flow;
 
 /// Flows of fewer bytes together are close enough, in a core's own caches; in tests none are.
 const NEAR: usize = if cfg!(debug_assertions) { 0 } else { 1 << 20 };
 /// Flows between the prefetch and the use.
 pub(crate) const FLOWS_AHEAD: usize = 24;
 const LINE: usize = 64;
-/// Flows between the prefetch of what few flows keep apart and its use: where that is has been prefetched by then.
-pub(crate) const APART_AHEAD: usize = 8;
 
 impl Hosts<'_> {
     /// Whether flows are to be prefetched.
@@ -39,24 +35,5 @@ impl Hosts<'_> {
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (flow, LINE);
-    }
-
-    /// Prefetches when a packet was first sent, if that is kept apart from its flow.
-    #[inline(always)]
-    pub(crate) fn prefetch_apart(&self, event: Option<&Event>) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(event) = event
-            && !event.is_ack()
-            && let Source::Tcp(tcp) = &self.flows[event.flow as usize].source
-            && let Some(places) = tcp.late.far_places(event.seq)
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            for place in places {
-                // SAFETY: as above.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = event;
     }
 }

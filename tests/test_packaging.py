@@ -116,3 +116,18 @@ def test_the_source_distribution_has_all_that_a_wheel_is_made_of(tmp_path: Path)
         needed |= {path.relative_to(ROOT).as_posix() for path in files if path.suffix not in (".pyc", ".so")}
     assert needed - set(members) == set()
     assert "crates/sim/build.rs" in members
+
+
+def test_the_wheels_of_a_release_are_for_the_processors_that_the_documentation_names() -> None:
+    spec = importlib.util.spec_from_file_location("wheels", ROOT / "packaging" / "wheels.py")
+    assert spec
+    assert spec.loader
+    wheels = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(wheels)
+    processors = {target.partition("-")[0].replace("_", "-") for target in wheels.TARGETS}
+    for page in ("docs/howto/install.md", "packaging/index.md"):
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        named = re.search(r"Wheels are for Linux on (\S+) and (\S+?)[.\s]", text)
+        assert named, page
+        assert set(named.groups()) == processors, page
+    assert all((ROOT / "scenarios" / f"{name}.toml").is_file() for name in wheels.TRIED)

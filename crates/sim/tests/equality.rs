@@ -204,37 +204,32 @@ struct Ways {
 
 /// Or what differs between the engines, and between a run that is traced and one that is not.
 fn compare(network: &Network) -> Result<Ways, String> {
-    let plain = run(network, Method::Reference, None).unwrap();
+    let plain = Texts::of(&run(network, Method::Reference, None).unwrap());
     let mut rows = Vec::new();
     let traced = run(network, Method::Reference, Some(&mut rows)).unwrap();
-    same(&plain, &traced, "of the reference engine, traced or not")?;
+    plain.same(&traced, "of the reference engine, traced or not")?;
     let mut ways = Ways::default();
     for method in [Method::Windowed, Method::Auto] {
         let Some(untraced) = by_if_it_can(network, method, None) else { continue };
-        same(&plain, &untraced, &format!("asked for {}", method.name()))?;
+        plain.same(&untraced, &format!("asked for {}", method.name()))?;
         if method == Method::Auto && (ways.in_batches || untraced.method == Method::Reference) {
             continue; // that is one of those before
         }
         let on_threads = Engine::run_by(network, method, 3, &Control::default(), None).unwrap();
-        same(&plain, &on_threads, &format!("asked for {} on threads", method.name()))?;
+        plain.same(&on_threads, &format!("asked for {} on threads", method.name()))?;
         ways.on_threads |= on_threads.threads > 1;
-        let mut others = Vec::new();
+        let mut others = Vec::with_capacity(rows.len());
         let traced = by_if_it_can(network, method, Some(&mut others)).unwrap();
         if traced.method != untraced.method {
             return Err(format!("how it ran, traced or not, asked for {}", method.name()));
         }
-        same(&plain, &traced, &format!("traced, asked for {}", method.name()))?;
+        plain.same(&traced, &format!("traced, asked for {}", method.name()))?;
         if let Some(found) = in_order(&rows, &others) {
             return Err(format!("{found}, traced, asked for {}", method.name()));
         }
         ways.in_batches |= traced.method == Method::Windowed;
     }
     Ok(ways)
-}
-
-/// Or where two outputs differ, with which outputs they are.
-fn same(one: &RunOutput, other: &RunOutput, what: &str) -> Result<(), String> {
-    first_of(one, other).map_or(Ok(()), |found| Err(format!("{found}, {what}")))
 }
 
 /// A run, unless the batched engine is asked for by name and cannot run this network.
@@ -248,23 +243,53 @@ fn by_if_it_can(network: &Network, method: Method, trace: Option<&mut Vec<TraceR
     }
 }
 
-/// The first part of two outputs that differs.
-fn first_of(one: &RunOutput, other: &RunOutput) -> Option<String> {
-    let json = |output| serde_json::to_string(output).unwrap();
-    let summary = (json(one) != json(other)).then(|| "the summary".to_owned());
-    let packets = (one.core_packets != other.core_packets).then(|| "the core's packets".to_owned());
-    summary
-        .or(packets)
-        .or_else(|| of_rows("flow", &one.flow_rows, &other.flow_rows))
-        .or_else(|| of_rows("sample", &one.series, &other.series))
-        .or_else(|| of_rows("curve", &one.curves, &other.curves))
+/// An output as text: that tells 0 from -0, and holds NaN equal to itself.
+struct Texts {
+    summary: String,
+    core_packets: u64,
+    /// By kind: its name, and its rows.
+    rows: [(&'static str, Vec<String>); 3],
 }
 
-/// The first row that differs, as text: that tells 0 from -0, and holds NaN equal to itself.
-fn of_rows<T: Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {
-    let text = |row: Option<&T>| row.map_or("nothing".to_owned(), |row| format!("{row:?}"));
-    let differ = |at: &usize| text(one.get(*at)) != text(other.get(*at));
-    let at = (0..one.len().max(other.len())).find(differ)?;
+impl Texts {
+    fn of(output: &RunOutput) -> Self {
+        Texts {
+            summary: serde_json::to_string(output).unwrap(),
+            core_packets: output.core_packets,
+            rows: [
+                ("flow", texts(&output.flow_rows)),
+                ("sample", texts(&output.series)),
+                ("curve", texts(&output.curves)),
+            ],
+        }
+    }
+
+    /// Or where another output differs, with which it is.
+    fn same(&self, other: &RunOutput, what: &str) -> Result<(), String> {
+        self.first_of(&Texts::of(other)).map_or(Ok(()), |found| Err(format!("{found}, {what}")))
+    }
+
+    /// The first part that differs.
+    fn first_of(&self, other: &Texts) -> Option<String> {
+        if self.summary != other.summary {
+            return Some("the summary".to_owned());
+        }
+        if self.core_packets != other.core_packets {
+            return Some("the core's packets".to_owned());
+        }
+        let mut kinds = self.rows.iter().zip(&other.rows);
+        kinds.find_map(|((what, one), (_, other))| first_row(what, one, other))
+    }
+}
+
+fn texts<T: Debug>(rows: &[T]) -> Vec<String> {
+    rows.iter().map(|row| format!("{row:?}")).collect()
+}
+
+/// The first row that differs.
+fn first_row(what: &str, one: &[String], other: &[String]) -> Option<String> {
+    let text = |row: Option<&String>| row.map_or("nothing".to_owned(), String::clone);
+    let at = (0..one.len().max(other.len())).find(|at| one.get(*at) != other.get(*at))?;
     Some(format!("{what} {at}:\n  {}\n  {}\n", text(one.get(at)), text(other.get(at))))
 }
 
@@ -289,7 +314,7 @@ fn in_order(one: &[TraceRow], other: &[TraceRow]) -> Option<String> {
     if one.len() == other.len() && one.iter().zip(other).all(same) {
         return None;
     }
-    of_rows("trace row", one, other)
+    first_row("trace row", &texts(one), &texts(other))
 }
 
 /// Writes a scenario that failed.

@@ -1,4 +1,4 @@
-# make demo · make test · make lint · make docs · make notebooks · make screens · make gallery · make wheels · make equality · make foresee · make fuzz · make deny · make clean
+# make demo · make test · make lint · make docs · make notebooks · make screens · make gallery · make wheels · make trial · make equality · make foresee · make fuzz · make deny · make clean
 # make msrv · make attack · make simulate · make loom · make miri · make mutants · make mutants-sample · make few-flows · make bench · make bench-instructions · make bench-cost · make bench-ablation · make bench-peers · make bench-ns3 · make bench-disciplines · make bench-dataplane · make bench-kernel · make bench-kernel-bbr · make bench-advise · make bench-studio
 # Each sets up what it needs: .venv/ with the tools and a release build, Rust by rustup. Needs a C compiler and Python 3.11.
 
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-built test-units test-programs lint style msrv docs notebooks screens gallery wheels equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise bench-studio
+.PHONY: help demo test test-built test-units test-programs lint style msrv docs notebooks screens gallery wheels trial equality fuzz attack simulate loom miri mutants mutants-sample deny few-flows bench bench-instructions bench-cost bench-ablation bench-peers bench-ns3 bench-disciplines bench-dataplane bench-kernel bench-kernel-bbr clean rust bench-advise bench-studio
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -99,6 +99,9 @@ bench-advise: $(VENV)/.installed  ## Advice on 200 drawn questions beside an exh
 
 wheels: $(VENV)/.wheels | rust  ## The wheels of a release in dist/, for two processors; TRY=--try also runs both, under QEMU: the same results
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python packaging/wheels.py $(TRY)
+
+trial: $(VENV)/.installed  ## A new user's first minutes: the wheel alone, in an empty folder, without a network; fetches JupyterLab before
+	$(BIN)/python packaging/trial.py $(WHEELS)/*.whl
 
 bench-studio: $(VENV)/.installed  ## The studio in Chromium: from a slider to its first answer, frames a second with 500 packets
 	$(BIN)/python benches/studio.py

@@ -49,7 +49,7 @@ def nested(depth: int) -> dict[str, Any]:
         (lambda: api.run(one_flow.set("pacing", "host"), trace="a.txt"), "trace: a.txt: the name must end in .csv"),
         (lambda: api.sweep(one_flow, jobs=100_000), "jobs: 100000 is not a number of runs at a time; write a whole"),
         (lambda: api.sweep(one_flow, out=5), "out: 5 is no directory's name; write as results/mine"),
-        (lambda: api.sweep(one_flow, out=" "), "out: names no directory; write one that can be written"),
+        (lambda: api.sweep(one_flow, out=" "), "out: names no directory; write one, as results/mine"),
         (lambda: api.sweep(one_flow, out="\udcff"), "a name that is not UTF-8; write another"),
         (lambda: api.sweep(one_flow, until_ci="1%"), 'until_ci: "1%" is no share of a mean; write 0.01 for 1 %'),
         (lambda: api.sweep(one_flow, until_ci=0.1, ci_metric=5), "ci_metric: 5 is no number of a run"),

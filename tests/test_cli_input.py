@@ -124,10 +124,10 @@ def test_a_file_without_permission(command: Command, tiny: Path) -> None:
         (("--seeds", "many"), '--seeds: "many" is not a number of seeds'),
         (("--seeds", "1,1"), "--seeds: must be different seeds"),
         (("--jobs", "0"), "--jobs: 0 is not a number of runs at a time; write a whole number from 1 to 4096"),
-        (("--jobs", "-1"), '--jobs: "-1" is not a number of runs'),
+        (("--jobs", "-1"), "--jobs: -1 is not a number of runs"),
         (("--trace", "x.txt"), "--trace: x.txt: the name must end in .csv, .parquet, .pcap or .pcapng"),
         (("--trace", "x.csv", "--seeds", "2"), "--trace: the scenario has 2 runs; narrow it to one"),
-        (("--no-such-option",), "No such option"),
+        (("--no-such-option",), "--no-such-option: no such option; see"),
     ],
 )
 def test_wrong_options(command: Command, tiny: Path, arguments: tuple[str, ...], line: str) -> None:

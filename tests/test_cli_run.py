@@ -214,13 +214,13 @@ def on_terminal(scenario: Path, environment: dict[str, str]) -> str:
 
 
 def test_a_reader_that_stops_is_no_failure(tiny: Path) -> None:
-    script = f"{sys.executable} -m paceline run {tiny} --json --seeds 20 | head -c 10; exit ${{PIPESTATUS[0]}}"
+    script = f"{sys.executable} -m paceline run {tiny} --json --quiet --seeds 20 | head -c 10; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_full_disk_is_a_failure_in_one_line(tiny: Path) -> None:
-    script = f"{sys.executable} -m paceline run {tiny} --json > /dev/full"
+    script = f"{sys.executable} -m paceline run {tiny} --json --quiet > /dev/full"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr == "paceline: standard output: No space left on device\n"

@@ -135,7 +135,7 @@ def test_exit_codes(command: Command, sound: Path) -> None:
     [
         (("--set", "network.core.bufer=5 KB"), '--set network.core.bufer: unknown key; did you mean "buffer"?'),
         (("--seed", "x"), '--seed: "x" is not a seed'),
-        (("--seed", "-1"), '--seed: "-1" is not a seed'),
+        (("--seed", "-1"), "--seed: -1 is not a seed"),
         (
             ("--set", "network.core.buffer=1 packets", "--set", "network.counts=ns2"),
             '--set network.core.buffer: "1 packet" takes no packet at all',

@@ -121,7 +121,7 @@ def test_without_latex_pgf_says_so(kept: Path, tmp_path: Path, monkeypatch: pyte
         (["--out", "m.doc"], r'--out: "m\.doc" has no suffix that says a form; write one of \.pdf'),
         (["--width", "3km"], '--width: "3km" is no length from 0.5 to 50 in'),
         (["--width", "inf"], '--width: "inf" is no length'),
-        (["--metric", "speed"], "no metric is called speed; there are goodput"),
+        (["--metric", "speed"], '--metric: "speed" is no metric; write one of goodput'),
     ],
 )
 def test_what_is_wrong_is_a_line(kept: Path, tmp_path: Path, arguments: list[str], said: str) -> None:

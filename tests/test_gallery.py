@@ -252,7 +252,7 @@ def test_the_command_writes_a_site(results: Path, command: Command) -> None:
             2,
             "nowhere: no verdicts to show; make some first: paceline reproduce all --quick --out nowhere",
         ),
-        (("RESULTS", "--out", ""), 2, "--out: names no directory; write one that can be written, as --out public"),
+        (("RESULTS", "--out", ""), 2, "--out: names no directory; write one, as --out public"),
         (("RESULTS", "--out", "/dev/null/x"), 2, r"--out: /dev/null/x: Not a directory; name another directory, .*"),
     ],
 )

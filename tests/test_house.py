@@ -34,7 +34,7 @@ ROOMS: Mapping[str, set[str]] = {
     "doctor": {"_core", "_units", "errors", "scenario", "terminal"},
     "papers": {"_core", "_extent", "_palette", "_statistics", "errors", "files", "results", "scenario", "theory"},
     "report": {"_core", "_extent", "_statistics", "_units", "capture", "results", "scenario", "terminal"},
-    "plot": {"_optional", "_palette", "_statistics", "report", "results"},
+    "plot": {"_arguments", "_optional", "_palette", "_statistics", "errors", "report", "results"},
     "gallery": {"_core", "_palette", "errors", "papers", "report"},
     "store": {"_core", "errors", "files", "results", "scenario"},
     "runs": {"_arguments", "_core", "_statistics", "errors", "files", "results", "scenario", "store", "terminal"},

@@ -35,9 +35,9 @@ def capture(command: Command, tiny: Path) -> Path:
         (("--method", "edge", "--delay", "1 mph"), '--delay: "1 mph" has an unknown unit'),
         (("--reverse-method", "edge", "--reverse-delay", "1 MB"), "--reverse-delay: "),
         (("--method", "egde"), '--method: there is no pacer "egde"; did you mean "edge"?'),
-        (("--methd", "edge"), "No such option '--methd'."),
-        (("--delay",), "Option '--delay' requires an argument; see paceline pace --help"),
-        (("odd",), "Got unexpected extra argument (odd); see paceline pace --help"),
+        (("--methd", "edge"), "--methd: no such option; did you mean --method, "),
+        (("--delay",), "--delay: its value is missing; write --delay TIME; see paceline pace --help"),
+        (("odd",), '"odd" is too much; put a value with a space in quotes, as "10 s"; see paceline pace --help'),
         (("--replay", "tiny.toml"), "tiny.toml: not a pcap or pcapng capture: it is text"),
     ],
 )

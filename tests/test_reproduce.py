@@ -145,7 +145,7 @@ def test_claims_are_chosen_by_id_by_paper_and_all() -> None:
         ((), r"names nothing to reproduce; write ids of claims, names of papers, or all \(see --list\)"),
         ((CHEAP, "--seeds", "0"), r"--seeds: 0 is not a number of seeds; write a whole number from 1 to 4096"),
         ((CHEAP, "--jobs", "x"), r'--jobs: "x" is not a number of runs at a time; write a whole number from 1 to 4096'),
-        ((CHEAP, "--out", ""), r"--out: names no directory; write one .*"),
+        ((CHEAP, "--out", ""), r"--out: names no directory; write one, as .*"),
         ((CHEAP, "--out", "/dev/null/x"), r"--out: /dev/null/x.*: Not a directory; name another directory, .*"),
     ],
 )

@@ -34,7 +34,7 @@ def index(given: Any) -> int | None:
 
 def typed(text: str) -> int | str:
     """The whole number that a text on a command line is, where it is one."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else text
+    return int(text) if text.isascii() and text.removeprefix("-").isdecimal() and len(text) < 20 else text
 
 
 def jobs(given: Any, name: str = "jobs") -> int:
@@ -60,13 +60,13 @@ def one_of(given: Any, name: str, what: str, choices: Sequence[str]) -> str:
     return given
 
 
-def directory(given: Any, name: str, example: str) -> Path:
+def directory(given: Any, name: str | None, example: str) -> Path:
     """A directory's path, there or not."""
     if not isinstance(given, (str, os.PathLike)):
         raise InputError(f"{quoted(given)} is no directory's name; write as {example}", name)
     path = os.fsdecode(given)
     if not path.strip():
-        raise InputError(f"names no directory; write one that can be written, as {example}", name)
+        raise InputError(f"names no directory; write one, as {example}", name)
     if not is_text(path):
         raise InputError(f"{path}: a name that is not UTF-8; write another, as {example}", name)
     return Path(path)

@@ -30,9 +30,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from paceline._arguments import quoted
 from paceline._optional import needed
 from paceline._palette import COLOURS, MARKERS
 from paceline._statistics import Interval
+from paceline.errors import InputError
 from paceline.report import metric_charts, time_charts
 from paceline.report.formatting import Scale, scale_for
 from paceline.report.metrics import BY_KEY, Metric
@@ -102,7 +104,7 @@ def against_buffer(
     data = _study(source)
     unknown = [name for name in metrics if name not in BY_KEY]
     if unknown:
-        raise ValueError(f"no metric is called {unknown[0]}; there are {', '.join(BY_KEY)}")
+        raise InputError(f"{quoted(unknown[0])} is no metric; write one of {', '.join(BY_KEY)}", "metrics")
     if data.axis is None:
         raise ValueError("nothing with a unit was swept; sweep a buffer, as network.core.buffer")
     count = len(data.parts) * len(metrics)

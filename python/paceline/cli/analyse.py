@@ -12,6 +12,7 @@ import click
 from paceline._arguments import directory, typed
 from paceline.cli import completion
 from paceline.cli.options import QUIET
+from paceline.cli.usage import Argument
 from paceline.errors import InputError, RunError
 from paceline.terminal.output import DONE, print_data, print_table, print_text, say
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Say how bursty a capture is, and what pacers would do.")
-@click.argument("file", type=str, shell_complete=completion.files)
+@click.argument("file", cls=Argument, what="a capture", shell_complete=completion.files)
 @click.option(
     "--by",
     default="interface",

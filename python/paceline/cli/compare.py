@@ -11,6 +11,7 @@ import click
 from paceline._units import STEPS, step_for
 from paceline.cli import completion
 from paceline.cli.options import QUIET
+from paceline.cli.usage import Argument
 from paceline.errors import InputError
 from paceline.terminal.output import DONE, FAILED, print_data, print_table, say
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Compare two directories of results.")
-@click.argument("a", shell_complete=completion.directories)
-@click.argument("b", shell_complete=completion.directories)
+@click.argument("a", cls=Argument, what="a directory of results", shell_complete=completion.directories)
+@click.argument("b", cls=Argument, what="another to compare with it", shell_complete=completion.directories)
 @click.option(
     "--metric",
     "metrics",

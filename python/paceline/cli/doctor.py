@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from paceline._arguments import typed, whole
+from paceline._arguments import typed
 from paceline.cli.options import FILE, MOST_S, QUIET, SET, checked_scenario
 from paceline.terminal.output import DONE, FAILED, columns_of, print_data, print_styled
 
@@ -32,9 +32,10 @@ def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, st
     """
     from paceline.doctor import doctor as look_at
     from paceline.doctor.text_report import MOST_WIDTH, PLAIN_WIDTH, as_text
+    from paceline.scenario.sweep_axes import check_seed
     from paceline.terminal.progress import phase
 
-    drawn = None if seed is None else whole(typed(seed), "--seed", "seed", 0, 2**63 - 1)
+    drawn = None if seed is None else check_seed(typed(seed), "--seed")
     scenario, _ = checked_scenario(file, sets, (), None, within_s=MOST_S / 5)
     with phase("looking at it"):
         diagnosis = look_at(scenario, drawn)

@@ -9,7 +9,7 @@ import click
 
 from paceline import _arguments
 from paceline.cli import completion
-from paceline.cli.options import QUIET
+from paceline.cli.options import QUIET, RESULTS
 from paceline.errors import InputError
 from paceline.terminal.output import DONE, print_data
 
@@ -21,7 +21,7 @@ _WIDTHS = ("column", "text")
 
 
 @click.command(short_help="Draw results as PDF, SVG, PGF or PNG.")
-@click.argument("results", shell_complete=completion.directories)
+@RESULTS
 @click.option(
     "--of",
     "what",
@@ -85,6 +85,8 @@ def figure(
                 target.parent.mkdir(parents=True, exist_ok=True)
                 plot.save(drawn, target)
                 print_data(f"{target}\n")
+    except InputError as error:
+        raise InputError(error.message, "--metric") if error.source == "metrics" else error from None
     except ValueError as error:
         raise InputError(str(error), results) from None
     return DONE

@@ -17,6 +17,7 @@ import click
 
 from paceline import _core, _optional
 from paceline._interrupt import exit_interrupted
+from paceline.cli import usage
 from paceline.cli.advise import advise
 from paceline.cli.analyse import analyse
 from paceline.cli.check import check
@@ -55,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         click.echo(error.ctx.get_help() if error.ctx else "")
         code = WRONG_INPUT
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else _called(arguments)
-        code = say(f"{error.format_message().rstrip('.')}; see {command} --help", WRONG_INPUT)
+        code = say(usage.said(error, paceline, sys.argv[1:] if arguments is None else arguments), WRONG_INPUT)
     except click.ClickException as error:
         code = say(error.format_message(), WRONG_INPUT)
     except InputError as error:
@@ -81,18 +81,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
-def _called(arguments: Sequence[str] | None) -> str:
-    """The command as far as it is known where Click does not say."""
-    verb = next(iter(sys.argv[1:] if arguments is None else arguments), "")
-    return f"paceline {verb}" if verb in paceline.commands else "paceline"
-
-
 @click.group(
     no_args_is_help=True,
     epilog=_EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(_core.version(), message="paceline %(version)s")
+@click.version_option(_core.version(), "-V", "--version", message="paceline %(version)s")
 def paceline() -> None:
     """Simulate pacing in networks with small buffers.
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,18 +22,36 @@ from paceline.terminal.output import DONE, print_data
 DEFAULT = Path("packaging/paceline.data/data/share/man/man1/paceline.1")
 
 
-@click.command(short_help="Print the page of the system's manual.")
+@click.command(short_help="Show the page of the system's manual.")
 @click.pass_context
 def man(context: click.Context) -> int:
-    """Print the page paceline(1) of the system's manual. A wheel installs it, so that man paceline shows it too.
+    """Show the page paceline(1) of the system's manual, which a wheel installs, so that man paceline shows it too.
+
+    On a terminal by man, or as text where there is none; into a pipe or a file as roff.
 
     \b
-    paceline man | man -l -
+    paceline man
+    paceline man > paceline.1
     """
     root = context.find_root().command
     assert isinstance(root, click.Group)
-    print_data(page(root))
+    if not sys.stdout.isatty():
+        print_data(page(root))
+        return DONE
+    reader = shutil.which("man")
+    show = [reader or "", "-l", "-"]
+    if reader is None or subprocess.run(show, input=page(root).encode(), check=False).returncode:  # noqa: S603 (fixed)
+        print_data(text(root))
     return DONE
+
+
+def text(root: click.Group) -> str:
+    """The help of the command and of all that it has, for who has no reader of manuals."""
+    pages = [click.Context(root, info_name="paceline", **root.context_settings).get_help()]
+    for name, command in _commands(root):
+        context = click.Context(command, info_name=f"paceline {name}", **root.context_settings)
+        pages.append(f"{name.upper()}\n\n{command.get_help(context)}")
+    return "\n\n".join(pages) + "\n"
 
 
 def page(root: click.Group) -> str:

@@ -12,6 +12,7 @@ import click
 
 from paceline import _arguments
 from paceline.cli import completion
+from paceline.cli.usage import Argument
 from paceline.errors import InputError, StaleStoreError, StoreError
 from paceline.scenario.paths import join_path, split_path
 from paceline.terminal.output import say, verbosity
@@ -30,7 +31,8 @@ SWEEP = click.option(
     "--sweep", "sweeps", multiple=True, metavar="PATH=V1,V2,…", help="Run under each value; several make a grid."
 )
 SEEDS = click.option("--seeds", metavar="N", help="Seeds for each setting, or exactly which: 3,5,8.")
-FILE = click.argument("file", type=str, shell_complete=completion.files)
+FILE = click.argument("file", cls=Argument, what="a scenario", shell_complete=completion.files)
+RESULTS = click.argument("results", cls=Argument, what="a directory of results", shell_complete=completion.directories)
 JOBS = click.option("--jobs", metavar="N", help="Runs at a time.  [default: one a processor]")
 QUIET = click.option(
     "-q",

@@ -6,14 +6,14 @@ import click
 
 from paceline import _arguments
 from paceline.cli import completion
-from paceline.cli.options import QUIET
+from paceline.cli.options import QUIET, RESULTS
 from paceline.terminal.output import DONE, print_data, say
 
 _FORMATS = ("csv", "markdown", "latex")
 
 
 @click.command(short_help="Print results as CSV, Markdown or LaTeX.")
-@click.argument("results", shell_complete=completion.directories)
+@RESULTS
 @click.option(
     "--format",
     "form",

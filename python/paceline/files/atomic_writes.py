@@ -139,7 +139,11 @@ def create_locked(path: Path) -> tuple[Path, IO[bytes]]:
     """A file beside `path` of no other process and thread, locked. Raises `OSError`."""
     while True:
         partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
-        file = partial.open("xb")
+        try:
+            file = partial.open("xb")
+        except OSError as error:
+            error.filename = str(path)  # the name that a user knows
+            raise
         taken = False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

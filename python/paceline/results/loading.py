@@ -37,12 +37,16 @@ def read_runs(place: Path) -> tuple[Path, pyarrow.Table]:
         what = "has no runs.parquet" if place.is_dir() else "no such file or directory"
         raise InputError(f"{what}; {_REMEDY}", str(place)) from None
     except (OSError, pa.ArrowException) as error:
-        why = " ".join(str(getattr(error, "strerror", None) or error).split())[:80]
-        raise InputError(f"{why}; {_REMEDY}", str(file)) from None
+        raise InputError(f"{_why(error)}; {_REMEDY}", str(file)) from None
     missing = [name for name in ("seed", "window_s.start", "window_s.end") if name not in table.column_names]
     if missing:
         raise InputError(f"has no column {missing[0]}, so these are no runs; {_REMEDY}", str(file))
     return file, table
+
+
+def _why(error: Exception) -> str:
+    """Why there is no table; Arrow's own words are several lines."""
+    return getattr(error, "strerror", None) or "is no Parquet file, or a broken one"
 
 
 def about(table: pyarrow.Table) -> dict[str, str]:
@@ -139,8 +143,7 @@ class FileColumns(Mapping[str, Any]):
             try:
                 table = pq.read_table(self._file, partitioning=None, filters=[("run", "==", self._number)])
             except (OSError, pa.ArrowException) as error:
-                why = " ".join(str(error).split())[:80]
-                raise InputError(f"cannot be read: {why}", str(self._file)) from None
+                raise InputError(f"{_why(error)}; run the scenario again", str(self._file)) from None
             self._loaded = {
                 field.name: column.to_numpy() if _is_number(field.type) else column.to_pylist()
                 for field, column in zip(table.schema, table.columns, strict=True)

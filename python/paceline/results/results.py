@@ -57,7 +57,7 @@ class Results(Sequence[Result]):
         from paceline._arguments import directory
         from paceline.results import loading
 
-        file, table = loading.read_runs(directory(place, "Results.load", "results/mine"))
+        file, table = loading.read_runs(directory(place, None, "results/mine"))
         core = loading.core_of(file.parent)
         runs = [
             Result.from_dict(run, core=core, **loading.columns_of(file, number))

@@ -134,7 +134,8 @@ def split_values(text: str) -> list[Any]:
             start = position + 1
     parts.append(text[start:])
     if any(not part.strip() for part in parts):
-        raise InputError(f"{text or 'nothing'} has an empty value; write values with commas between, as 5 KB,10 KB")
+        what = f"{text} has an empty value" if text else "has no value"
+        raise InputError(f"{what}; write values with commas between, as 5 KB,10 KB")
     return [parse_value(part) for part in parts]
 
 

@@ -15,13 +15,13 @@ from typing import Any
 from paceline import _core
 from paceline._arguments import index, quoted
 from paceline.errors import InputError
-from paceline.scenario import traffic_files
+from paceline.scenario import faults, traffic_files
 from paceline.scenario.paths import assign, join_path, locate, split_path
 from paceline.scenario.points import Case, Point, cases_of, labels_by_number, refuse_too_many, under_every_seed
 from paceline.scenario.run_estimate import validate
 from paceline.scenario.run_keys import key_from
 from paceline.scenario.sweep_axes import axes_of, check_seed, refuse_what_is_no_setting, seeds_of
-from paceline.scenario.toml_tables import line_of, plain, read
+from paceline.scenario.toml_tables import plain, read, shown
 
 
 class Scenario:
@@ -50,9 +50,9 @@ class Scenario:
         """
         if not isinstance(document, Mapping):
             raise InputError(f"{quoted(document)} is no scenario; give a dict of its tables, or Scenario.load(file)")
-        self._document: dict[str, Any] = plain(document, ())
+        self._document: dict[str, Any] = plain(document)
         self._text = text
-        self._origin: Scenario | None = None if text is None else self  # the file as read: for the lines of errors
+        self._origin = None if text is None else (text, self._document)  # the file as read: for the lines of errors
         self.source = source
 
     @classmethod
@@ -68,10 +68,8 @@ class Scenario:
         """
         document, text = read(path)
         source = os.fsdecode(path)
-        try:
+        with faults.told_with_lines(source, lambda path: faults.line_in(text, document, path)):
             return cls(document, source=source, text=text)
-        except InputError as error:
-            raise InputError(error.message, source) from None
 
     @property
     def title(self) -> str:
@@ -95,9 +93,10 @@ class Scenario:
             {'pacing': ['none', 'host']}
         """
         table = self._document.get("sweep", {})
-        if not isinstance(table, dict):
-            raise InputError("sweep: must be a table of paths and lists", self.source)
-        return dict(axes_of(table, self.source))
+        with self._told_with_lines():
+            if not isinstance(table, dict):
+                raise InputError(f"sweep: {shown(table)} is not a table; write one, [sweep], of paths and lists")
+            return dict(axes_of(table, self.source))
 
     def to_dict(self) -> dict[str, Any]:
         """A copy as nested tables.
@@ -159,7 +158,7 @@ class Scenario:
         for axis, above in swept.items():
             if above != keys and keys[: len(above)] == above:
                 raise InputError(f"{path}: the scenario sweeps {axis}; narrow that first, by setting {axis}")
-        assign(document, path, plain(value, split_path(path)))
+        assign(document, path, plain(value, path))
         if keys in swept.values():
             sweep = {axis: values for axis, values in sweep.items() if swept[axis] != keys}
             document["sweep"] = sweep | {key: item for key, item in document["sweep"].items() if key == "seeds"}
@@ -186,7 +185,7 @@ class Scenario:
             refuse_what_is_no_setting(keys, "", None)
             if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
                 raise InputError(f"{path}: {values!r} is not a list of values; write a list, as [{values!r}]")
-            table[join_path(keys)] = plain(list(values), ("sweep", path))
+            table[join_path(keys)] = plain(list(values), f"sweep.{path}")
         seeds = document.get("sweep", {}).get("seeds")
         document["sweep"] = table if seeds is None else table | {"seeds": seeds}
         return self.replaced(document)
@@ -221,7 +220,7 @@ class Scenario:
             >>> [(point.settings["pacing"], point.seed) for point in scenario.points()]
             [('none', 1), ('none', 2), ('host', 1), ('host', 2)]
         """
-        refuse_too_many(self.sweep, self.counts()[1], self.source)
+        self._refuse_too_many(self.counts()[1])
         return under_every_seed(self._cases(), self.seed_numbers())
 
     def settings(self) -> list[Point]:
@@ -255,7 +254,7 @@ class Scenario:
             (2, 5)
         """
         settings = math.prod(len(values) for values in self.sweep.values())
-        refuse_too_many(self.sweep, 1, self.source)
+        self._refuse_too_many(1)
         return settings, len(self.seed_numbers())
 
     def labels(self) -> Callable[[int], dict[str, str]]:
@@ -265,7 +264,8 @@ class Scenario:
             >>> pl.Scenario.load("scenarios/one-flow.toml").labels()(1)
             {'pacing': 'host'}
         """
-        return labels_by_number(self.sweep, self.source)
+        with self._told_with_lines():
+            return labels_by_number(self.sweep, self.source)
 
     def check(self, *, here: bool = True) -> list[Point]:
         """Validates every combination, routes included, and returns the runs. Raises `InputError` of all that is wrong.
@@ -277,7 +277,8 @@ class Scenario:
             >>> len(pl.Scenario.load("scenarios/one-flow.toml").check())
             2
         """
-        refuse_too_many(self.sweep, self.counts()[1], self.source)
+        faults.refuse_wrong_sweep(self)
+        self._refuse_too_many(self.counts()[1])
         cases = list(self._cases())
         validate((case.json for case in cases), self.source, self._line_of, here=here)
         return under_every_seed(cases, self.seed_numbers())
@@ -292,6 +293,7 @@ class Scenario:
             >>> len(pl.Scenario.load("scenarios/one-flow.toml").seeds(5).check_settings())
             2
         """
+        faults.refuse_wrong_sweep(self)
         until = time.monotonic() + within_s
         points: list[Point] = []
 
@@ -309,22 +311,19 @@ class Scenario:
         self.counts()
         sweep = self.sweep
         places = {path: self._place_of(path) for path in sweep}
-        return cases_of(self._document, sweep, places, self._folder(), self.source)
+        with self._told_with_lines():
+            yield from cases_of(self._document, sweep, places, self._folder(), self.source)
 
     def _line_of(self, path: str) -> int | None:
         """The line of the file that says this path; ``None`` where what is wrong has been put there since."""
-        origin = self._origin
-        if origin is None or origin._text is None or path == "":
-            return None
-        try:
-            keys = split_path(path)
-            axes = {axis: split_path(self._place_of(axis)) for axis in self.sweep}
-            swept = next((axis for axis, place in axes.items() if place == keys[: len(place)]), None)
-            if swept is not None and origin.sweep.get(swept) != self.sweep[swept]:
-                return None  # swept in Python, or by an option
-        except InputError:  # not a path after all
-            return None
-        return line_of(origin._text, origin._document, self._document, keys, swept)
+        return self._origin and faults.line_of(path, *self._origin, self._document, self._place_of)
+
+    def _refuse_too_many(self, seeds: int) -> None:
+        with self._told_with_lines():
+            refuse_too_many(self.sweep, seeds, self.source)
+
+    def _told_with_lines(self) -> contextlib.AbstractContextManager[None]:
+        return faults.told_with_lines(self.source, self._line_of)
 
     def replaced(self, document: Mapping[str, Any]) -> Scenario:
         """A scenario of these tables, known by the same file: for the names and lines of errors.
@@ -397,4 +396,5 @@ class Scenario:
             >>> list(pl.Scenario.load("scenarios/one-flow.toml").seeds(3).seed_numbers())
             [1, 2, 3]
         """
-        return seeds_of(self._document, self.source)
+        with self._told_with_lines():
+            return seeds_of(self._document, self.source)

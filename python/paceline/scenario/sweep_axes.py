@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from paceline._arguments import index, quoted
+from paceline._arguments import index
 from paceline.errors import InputError
 from paceline.scenario.paths import full_label, join_path, label, split_path
+from paceline.scenario.toml_tables import shown
 
 #: Seeds are paired between settings: seed k means the same draws under each of them.
 DEFAULT_SEED = 1
@@ -33,7 +34,7 @@ def check_seed(value: Any, path: str, source: str | None = None) -> int:
     number = index(value)
     if number is not None and 0 <= number < _SEED_LIMIT:
         return number
-    raise InputError(f"{path}: {quoted(value)} is not a seed; write a whole number from 0 to 2^63 - 1", source)
+    raise InputError(f"{path}: {shown(value)} is not a seed; write a whole number from 0 to 2^63 - 1", source)
 
 
 def seeds_of(document: Mapping[str, Any], source: str | None) -> Sequence[int]:
@@ -42,30 +43,47 @@ def seeds_of(document: Mapping[str, Any], source: str | None) -> Sequence[int]:
     table = document.get("sweep")
     seeds = table.get("seeds", 1) if isinstance(table, dict) else 1
     if isinstance(seeds, list):
-        if not seeds or len(set(map(str, seeds))) < len(seeds):
+        numbers = [check_seed(seed, "sweep.seeds", source) for seed in seeds]
+        if not numbers or len(set(numbers)) < len(numbers):
             raise InputError("sweep.seeds: must be different seeds, one at least", source)
-        return [check_seed(seed, "sweep.seeds", source) for seed in seeds]
-    if not isinstance(seeds, int) or isinstance(seeds, bool) or not 1 <= seeds <= MOST_SEEDS:
-        what = f"sweep.seeds: {quoted(seeds)} is not a number of seeds"
+        return numbers
+    number = index(seeds)
+    if number is None or not 1 <= number <= MOST_SEEDS:
+        what = f"sweep.seeds: {shown(seeds)} is not a number of seeds"
         raise InputError(f"{what}; write a whole number from 1 to {MOST_SEEDS}", source)
-    return range(base, check_seed(base + seeds - 1, "seed", source) + 1)
+    return range(base, check_seed(base + number - 1, "seed", source) + 1)
 
 
-def axes_of(
-    table: Mapping[str, Any], source: str | None, above: tuple[str, ...] = ()
+def axes_of(table: Mapping[str, Any], source: str | None) -> Iterator[tuple[str, list[Any]]]:
+    """Path and values of everything that a ``[sweep]`` table varies. Raises `InputError` of all that cannot be."""
+    wrong: list[InputError] = []
+    yield from _axes_under((), table, source, wrong)
+    if wrong:
+        raise InputError.together(wrong)
+
+
+def _axes_under(
+    above: tuple[str, ...], table: Mapping[str, Any], source: str | None, wrong: list[InputError]
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Path and values of everything that a ``[sweep]`` table varies. Raises `InputError` where it cannot be swept."""
     for key, value in table.items():
         if not above and key == "seeds":
             continue
-        path = (*above, *split_path(key))
-        refuse_what_is_no_setting(path, "sweep.", source)
+        try:
+            path = (*above, *split_path(key))
+            refuse_what_is_no_setting(path, "sweep.", source)
+        except InputError as error:
+            wrong.append(error)
+            continue
         if isinstance(value, dict):
-            yield from axes_of(value, source, path)
+            yield from _axes_under(path, value, source, wrong)
         elif isinstance(value, list) and value:
             yield join_path(path), value
         else:
-            raise InputError(f"sweep.{join_path(path)}: must be a list of values, one at least", source)
+            empty = "an empty list asks for no run; write one value at least"
+            what = (
+                empty if isinstance(value, list) else f"{shown(value)} is not a list of values; write [{shown(value)}]"
+            )
+            wrong.append(InputError(f"sweep.{join_path(path)}: {what}", source))
 
 
 def choice(number: int, axes: Mapping[str, Sequence[Any]]) -> dict[str, int]:

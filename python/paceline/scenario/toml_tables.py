@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from paceline import _core
 from paceline._arguments import file_name, index, is_text, quoted
 from paceline.errors import InputError
-from paceline.scenario.paths import join_path, split_path
+from paceline.scenario.paths import join_path
 
 #: A larger file is no scenario.
 MOST_BYTES = 16 << 20
@@ -63,56 +63,65 @@ def _where_from(stem: str) -> str:
     return "paceline init writes one to start from, paceline init --list says which there are"
 
 
-def value_at(document: Any, keys: Sequence[str]) -> Any:
-    """What stands there; ``None`` where nothing does."""
-    for key in keys:
-        if isinstance(document, list) and key.isdecimal() and int(key) < len(document):
-            document = document[int(key)]
-        else:
-            document = document.get(key) if isinstance(document, dict) else None
-    return document
+def plain(value: Any, path: str = "") -> Any:
+    """A deep copy in the types of TOML that a scenario uses. Raises an `InputError` of all that have other types."""
+    wrong: list[InputError] = []
+    copied = _plain(value, path, 0, wrong)
+    if wrong:
+        raise InputError.together(wrong)
+    return copied
 
 
-def plain(value: Any, path: tuple[str, ...]) -> Any:
-    """A deep copy in the types of TOML that a scenario uses; refuses the others by name."""
-    if len(path) > MOST_NESTED:
-        raise InputError(f"{path[0]}: more than {MOST_NESTED} tables and lists within each other; write fewer")
+def _plain(value: Any, path: str, depth: int, wrong: list[InputError]) -> Any:
+    if depth > MOST_NESTED:
+        top = re.split(r"[.\[]", path)[0]
+        raise InputError(f"{top}: more than {MOST_NESTED} tables and lists within each other; write fewer")
     if isinstance(value, Mapping):
-        return {_text(str(key), path): plain(item, (*path, str(key))) for key, item in value.items()}
+        below = {str(key): join_path((str(key),)) for key in value}
+        return {
+            _text(str(key), path, wrong): _plain(
+                item, f"{path}.{below[str(key)]}" if path else below[str(key)], depth + 1, wrong
+            )
+            for key, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
-        return [plain(item, (*path, str(number))) for number, item in enumerate(value)]
+        return [_plain(item, f"{path}[{number}]", depth + 1, wrong) for number, item in enumerate(value)]
     if isinstance(value, str):
-        return _text(value, path)
+        return _text(value, path, wrong)
+    number = index(value)
     if isinstance(value, bool):
         return value
-    number = index(value)
     if number is not None and -(2**63) <= number < 2**64:
         return number
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    where = join_path(path) or "scenario"
-    if number is not None:
-        raise InputError(f"{where}: a number of more than 64 bits has no place in a scenario; write a lesser one")
-    if isinstance(value, (datetime.date, datetime.time)):
-        raise InputError(f"{where}: a date has no place in a scenario; write text in quotes")
-    raise InputError(f"{where}: {quoted(value)} has no place in a scenario; write text, a number, a list or a table")
+    wrong.append(InputError(f"{path or 'scenario'}: {_refusal(value)}"))
+    return None
 
 
-def _text(value: str, path: tuple[str, ...]) -> str:
-    if is_text(value):
-        return value
-    raise InputError(f"{join_path(path) or 'scenario'}: {quoted(value)} is not UTF-8; write text that is")
+def _refusal(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value} is no number that a scenario may have; write a finite one, or text with a unit"
+    if index(value) is not None:
+        return "a number of more than 64 bits has no place in a scenario; write a lesser one"
+    if isinstance(value, datetime.time):
+        return f'{value} is a time of day; write a time with its unit in quotes, as "10 s"'
+    if isinstance(value, datetime.date):
+        return "a date has no place in a scenario; write text in quotes"
+    return f"{quoted(value)} has no place in a scenario; write text, a number, a list or a table"
 
 
-def line_of(
-    text: str, read: Mapping[str, Any], now: Mapping[str, Any], keys: tuple[str, ...], swept: str | None
-) -> int | None:
-    """The line of `text`, which was `read`, that has what is `now` at these keys; `swept` is the path of its sweep.
+def _text(value: str, path: str, wrong: list[InputError]) -> str:
+    if not is_text(value):
+        wrong.append(InputError(f"{path or 'scenario'}: {quoted(value)} is not UTF-8; write text that is"))
+    return value
 
-    ``None`` where what is there has been put there since.
-    """
-    if swept is not None:
-        table = read.get("sweep", {})
-        keys = ("sweep", swept) if swept in table else ("sweep", *split_path(swept))
-        return _core.line_of(text, list(keys)) if isinstance(table, dict) and table else None
-    return _core.line_of(text, list(keys)) if value_at(read, keys) == value_at(now, keys) else None
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: ``true``, ``1.5``, ``"x"``, ``a table``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    for kind, name in ((Mapping, "a table"), ((list, tuple), "a list")):
+        if isinstance(value, kind):
+            return name
+    return quoted(value)

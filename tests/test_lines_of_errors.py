@@ -78,3 +78,21 @@ def test_a_sweep_too_large_or_with_a_value_twice_has_its_line(tmp_path: Path) ->
     twice = faults(FILE.replace('"none", "host"', '"none", "none"'), tmp_path)
     assert [one.message for one in twice] == ["sweep.pacing: none is there twice; leave one out"]
     assert faults(FILE.replace("seeds = 2", "seeds = 600000"), tmp_path)[0].message.startswith("sweep: asks for 1,200,")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[network]", "[[network]]", "network: a list of tables, where there is one; write [network]"),
+        ("[[traffic]]", "[traffic]", "traffic: a single table, where there may be several; write [[traffic]]"),
+        ("[sweep]", "[[sweep]]", "sweep: a list is not a table; write one, [sweep], of paths and lists"),
+        ("core = {", "core = [{", "network.core: a list of tables, where there is one; write [network.core]"),
+        ("tcp = {", "tcp = [{", "traffic[0].tcp: a list of tables, where there is one; write { key = value, … }"),
+        ("[network]", "[[probes]]\n[network]", "probes: a list of tables, where there is one; write [probes]"),
+    ],
+)
+def test_tables_that_are_one_and_lists_of_them(old: str, new: str, message: str, tmp_path: Path) -> None:
+    text = FILE.replace(old, new, 1)
+    if new.endswith("[{"):
+        text = "\n".join(line.replace(" }", " }]", 1) if new in line else line for line in text.split("\n"))
+    assert message in [one.message for one in faults(text, tmp_path)]

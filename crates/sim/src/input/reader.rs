@@ -65,6 +65,12 @@ impl<'a> Field<'a> {
     pub(crate) fn open(&self) -> Result<Table<'a>> {
         match self.value {
             Value::Object(map) => Ok(Table { path: self.path.clone(), map, faults: self.faults.clone() }),
+            // [[network]] where [network] is meant
+            Value::Array(tables) if !tables.is_empty() && tables.iter().all(Value::is_object) => {
+                let is_header = !self.path.contains('[');
+                let one = if is_header { format!("[{}]", self.path) } else { "{ key = value, … }".into() };
+                Err(self.wrong(format!("a list of tables, where there is one; write {one}")))
+            }
             _ => Err(self.refused("is not a table; write { key = value, … }")),
         }
     }

@@ -130,7 +130,7 @@ def test_what_is_wrong_is_a_line(kept: Path, tmp_path: Path, arguments: list[str
 
 
 def test_what_is_no_results_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no runs\.parquet; name a directory that `paceline run --out` wrote"):
+    with pytest.raises(InputError, match=r"has no runs\.parquet; name a directory that results were written to"):
         draw(tmp_path)
 
 

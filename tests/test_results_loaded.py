@@ -126,7 +126,7 @@ def test_a_wrong_key_or_path_names_what_there_is(kept: tuple[pl.Results, Path]) 
 
 
 def test_what_is_no_directory_of_results_is_said(tmp_path: Path) -> None:
-    with pytest.raises(pl.InputError, match="no such file or directory; name a directory that `paceline run --out`"):
+    with pytest.raises(pl.InputError, match="no such file or directory; name a directory that results"):
         pl.Results.load(tmp_path / "nowhere")
     with pytest.raises(pl.InputError, match=r"has no runs\.parquet"):
         pl.Results.load(tmp_path)

@@ -40,7 +40,8 @@ class InputError(PacelineError, ValueError):
         self.line = line
         self.others: tuple[InputError, ...] = ()
         where = "" if line is None else f" (line {line})"
-        super().__init__((self.message if source is None else f"{source}: {self.message}") + where)
+        named = "" if source is None else source.replace("\n", "\\n") + ": "
+        super().__init__(named + self.message + where)
 
     @classmethod
     def together(cls, errors: Sequence[InputError]) -> InputError:

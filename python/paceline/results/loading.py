@@ -21,7 +21,7 @@ _TABLES = {"per_flow": "flows", "series": "series", "instruments": "instruments"
 _ABOUT = b"paceline."
 #: A scenario with all of its traffic written out is smaller.
 _MOST_SCENARIO = 1 << 26
-_REMEDY = "name a directory that `paceline run --out` wrote, or its runs.parquet"
+_REMEDY = "name a directory that results were written to, or its runs.parquet"
 
 
 def read_runs(place: Path) -> tuple[Path, pyarrow.Table]:

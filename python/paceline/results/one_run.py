@@ -164,6 +164,8 @@ class Result:
 
 def number(run: Mapping[str, Any], path: str) -> float | None:
     """One number of a run by its path; link names may hold dots. Raises `KeyError`, which says what there is."""
+    if not isinstance(path, str):
+        raise KeyError(f"{path!r} is no number's path; write one, as flows.jain")
     head, _, rest = path.partition(".")
     try:
         if head in ("links", "groups"):

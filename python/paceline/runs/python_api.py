@@ -143,6 +143,9 @@ def sweep(
         scenario = scenario.over(over)
     if seeds is not None:
         scenario = scenario.seeds(seeds)
+    for name, is_given in (("ci_metric", ci_metric is not None), ("max_seeds", max_seeds != MOST_SEEDS)):
+        if is_given and until_ci is None:
+            raise InputError("goes with until_ci, as until_ci=0.01", name)
     precision = None if until_ci is None else Precision(until_ci, ci_metric, max_seeds)
     points = scenario.check(here=executor is None)
     store = None

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from paceline._arguments import quoted
+from paceline.errors import InputError
 from paceline.scenario.points import Point
 from paceline.scenario.scenario import Scenario
 from paceline.scenario.sweep_axes import DEFAULT_SEED, MOST_SEEDS
@@ -21,4 +23,8 @@ def loaded(source: Source) -> Scenario:
     """The scenario that is given. Raises `InputError`."""
     if isinstance(source, Scenario):
         return source
+    given: Any = source
+    if not isinstance(given, (str, os.PathLike, Mapping)):
+        known = "a Scenario, its tables as a dict, or its file, as scenarios/one-flow.toml"
+        raise InputError(f"{quoted(given)} is no scenario; give {known}")
     return Scenario(source) if isinstance(source, Mapping) else Scenario.load(source)

@@ -53,20 +53,20 @@ def titles() -> dict[str, str]:
 def chosen(name: str) -> list[str]:
     """The one of this name, or all. Raises `InputError` where there is none."""
     known = [*texts(), *notebooks()]
-    return known if name == ALL else [_one_of(name, known)]
+    return known if name == ALL else [_one_of(name, known, "TEMPLATE", "paceline init --list says which there are")]
 
 
 def one(name: str) -> str:
     """This name, if there is a scenario so called. Raises `InputError` where there is none."""
-    return _one_of(name, list(texts()))
+    return _one_of(name, list(texts()), "name", "write for example one-flow or edge-vs-host")
 
 
-def _one_of(name: str, known: list[str]) -> str:
+def _one_of(name: str, known: list[str], called: str, otherwise: str) -> str:
     if name in known:
         return name
-    near = difflib.get_close_matches(name, known, n=1)
-    instead = f"did you mean {quoted(near[0])}?" if near else "paceline init --list says which there are"
-    raise InputError(f"{quoted(name)} is no template; {instead}", "TEMPLATE")
+    near = difflib.get_close_matches(str(name), known, n=1)
+    instead = f"did you mean {quoted(near[0])}?" if near else otherwise
+    raise InputError(f"{quoted(name)} is no template; {instead}", called)
 
 
 def write_files(files: Mapping[str, str], folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:

@@ -10,6 +10,7 @@ from collections import Counter
 
 import doctor_random
 import paceline as pl
+import pytest
 from paceline.scenario.resolved_network import Network
 
 #: Scenarios, from seed 0 on.
@@ -70,3 +71,17 @@ def test_a_forecast_is_of_every_link() -> None:
     seen = doctor_random.forecast(network, ["closed-loop"])
     assert len(seen.load_bps) == len(seen.lost) == len(seen.doubt) == len(network.links)
     assert (seen.load_bps > 0).all()
+
+
+@pytest.mark.parametrize(("quick_acks", "each_s"), [(16, 0.0327), (0, 0.1327)])
+def test_who_acknowledges_at_once_does_not_wait(quick_acks: int, each_s: float) -> None:
+    """Files of one packet, 20 ms of path and 12 of thought; the acknowledgement of each at once, or 100 ms later."""
+    tcp = {"profile": "linux", "delayed_ack": "100 ms", "quick_acks": quick_acks}
+    link = {"name": "l", "rate": "10 Mbit/s", "delay": "10 ms", "buffer": "50 packets"}
+    table = {"kind": "closed-loop", "size": "500 B", "think": "12 ms", "connection": "kept", "tcp": tcp}
+    network = {"template": "path", "links": [link]}
+    scenario = pl.Scenario({"duration": "60 s", "network": network, "traffic": [table]})
+    load = pl.doctor(scenario).settings[0]["core"]["expected_load"]
+    utilisation = pl.run(scenario).links["l"].utilisation
+    assert load == pytest.approx(utilisation, rel=0.1)
+    assert utilisation == pytest.approx((500 + 52) * 8 / each_s / 10e6, rel=0.1)

@@ -119,7 +119,7 @@ def _row(network: Network, number: int, draws: float) -> dict[str, float | bool 
         "rests": tcp.idle_restart != "keep",
         "one_way": dialogue.kind != "closed-loop",
         **_acks(tcp, packets),
-        "held": tcp.delayed_ack_s * odd if dialogue.kind == "closed-loop" else 0.0,
+        "held": tcp.delayed_ack_s * odd if dialogue.kind == "closed-loop" and not tcp.quick_acks else 0.0,
     }
     if not dialogue.is_concurrent and dialogue.kind != "closed-loop":
         row["other"] = number + 1 if dialogue.opens else number - 1

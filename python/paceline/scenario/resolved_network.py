@@ -209,6 +209,7 @@ class Tcp:
     syn_bytes: int | None
     delayed_ack_s: float
     ack_every: int
+    quick_acks: bool
     gso_packets: int | None
     tsq_bytes: int | None
     gro_s: float

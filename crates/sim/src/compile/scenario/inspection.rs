@@ -341,6 +341,7 @@ fn tcp_of(tcp: &Config) -> Tcp {
         syn_bytes: tcp.syn,
         delayed_ack_s: tcp.delayed_ack.map_or(0.0, Span::as_seconds),
         ack_every: tcp.ack_every,
+        quick_acks: tcp.quick_acks > 0,
         gso_packets: tcp.gso,
         tsq_bytes: tcp.tsq,
         gro_s: tcp.gro.map_or(0.0, Span::as_seconds),

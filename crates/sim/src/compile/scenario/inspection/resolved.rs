@@ -192,6 +192,8 @@ pub struct Tcp {
     pub delayed_ack_s: f64,
     /// With `delayed_ack_s`, packets that are acknowledged together.
     pub ack_every: u32,
+    /// The last packet of a message is acknowledged at once all the same, unless its receiver sends too.
+    pub quick_acks: bool,
     /// Most packets of a train; `None` sends each by itself.
     pub gso_packets: Option<u32>,
     /// Most bytes in its host's own queue, whatever its rate; `None` has no such bound.

@@ -90,6 +90,21 @@ fn a_longer_one_leaves_the_window_of_the_rule() {
 }
 
 #[test]
+fn ns2_s_fack_begins_again_with_its_initial_window() {
+    // tcp-fack.cc `timeout`: CLOSE_CWND_INIT, where the other agents have CLOSE_CWND_ONE.
+    for (variant, left) in [(Variant::Fack, 2), (Variant::Reno, 1), (Variant::Sack1, 1)] {
+        let config = Config {
+            variant,
+            min_rto: Span::from_nanos(TIMEOUT),
+            max_window: 64,
+            ..Config::new(Profile::Ns2)
+        };
+        let (_, at_once, sender) = silence(config, 100 * TIMEOUT);
+        assert_eq!((sender.cwnd(), at_once), (f64::from(left), left as usize), "{variant:?}");
+    }
+}
+
+#[test]
 fn cubic_s_curve_does_not_run_on_in_silence() {
     // After ten minutes without data the cubic would be beyond any window.
     let config = Config {

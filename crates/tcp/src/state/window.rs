@@ -214,7 +214,8 @@ impl State {
         let before = self.cwnd;
         match self.config.idle_restart {
             IdleRestart::One if now.since(self.cold.idle_since) >= timeout => {
-                self.cwnd = 1.0;
+                // ns-2's FACK closes its window to the initial one (tcp-fack.cc `timeout`, CLOSE_CWND_INIT).
+                self.cwnd = if self.config.variant == Variant::Fack { before.min(initial) } else { 1.0 };
                 self.last_cut = LastCut::Timeout;
                 self.recover = self.end;
                 if self.config.has_ns2_marks() {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says what went wrong")]
 
 use paceline_core::{Instant, Span};
-use paceline_tcp::{Config, Output, Profile, Segment, Sender};
+use paceline_tcp::{Block, Config, Output, Profile, Segment, Sender, Variant};
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -73,4 +73,29 @@ fn the_next_connection_begins_anew_and_counts_on() {
     next.start(at(200), &mut wire);
     assert_eq!(sent(&mut wire), [(0, 540)]);
     assert_eq!(next.counters().sent, 5);
+}
+
+/// ns-2's FACK, in tcp-fack.cc `recv`: before a recovery the scoreboard is updated by what was acknowledged before.
+#[test]
+fn data_written_before_a_recovery_of_fack_find_the_packet_that_was_just_acknowledged_missing() {
+    let config = Config { payload: 1000, initial_window: 4, ..Config::new(Profile::Ns2) };
+    let config = Config { variant: Variant::Fack, syn: None, ..config };
+    let (mut sender, mut wire) = (Sender::new(Arc::new(config), Some(4), Span::ZERO, 1), Wire::default());
+    sender.start(at(0), &mut wire);
+    let numbers = |wire: &mut Wire| sent(wire).into_iter().map(|(seq, _)| seq).collect::<Vec<_>>();
+    assert_eq!(numbers(&mut wire), [0, 1, 2, 3]);
+    // Packet 1 is lost: the acknowledgement of 0 tells that 2 has come, which leaves too few beyond the hole for a recovery.
+    sender.on_ack_with(1, at(0), &[Block { start: 2, end: 3 }], at(100), &mut wire);
+    assert_eq!(numbers(&mut wire), []);
+    sender.write(3000);
+    sender.start(at(110), &mut wire);
+    assert_eq!(numbers(&mut wire), [0, 1, 4]);
+    // The next acknowledgements say that 0 has come, and begin the recovery. Packet 1 is counted in flight twice then, and taken off once
+    // when it has arrived: of a window of two one packet leaves.
+    for end in 4..=5 {
+        sender.on_ack_with(1, at(0), &[Block { start: 2, end }], at(120), &mut wire);
+    }
+    assert_eq!((numbers(&mut wire), sender.cwnd()), (vec![1], 1.0));
+    sender.on_ack_with(5, at(110), &[], at(210), &mut wire);
+    assert_eq!((numbers(&mut wire), sender.cwnd()), (vec![5], 2.0));
 }

@@ -45,13 +45,16 @@ impl LossRecovery for Fack {
     /// Holes first, in order, then new data.
     fn next_packet(state: &State) -> Option<u32> {
         let sack = &*state.cold.sack;
-        let in_flight = i64::from(state.next) - i64::from(sack.forward) + sack.retransmitted.len() as i64;
+        let retransmitted = sack.retransmitted.len() as i64 + i64::from(sack.counted_twice);
+        let in_flight = i64::from(state.next) - i64::from(sack.forward) + retransmitted;
         if in_flight >= i64::from(state.window()) || sack.stalled {
             return None;
         }
         let hole = match sack.board.is_empty() {
             true => None,
-            false => sack.board.hole_from(sack.retransmitted_to.max(state.una)),
+            // Before recovery the board learns of blocks before it learns of the acknowledgement that has them: for data that are written
+            // then, a packet that has just been acknowledged is a hole (ns-2 `recv`: UpdateScoreBoard, then oldack).
+            false => sack.board.hole_from(sack.retransmitted_to.max(sack.learned_at)),
         };
         hole.or_else(|| {
             let room = state.next - state.una < state.config.max_window && state.next < state.limit;
@@ -149,6 +152,7 @@ fn learn(state: &mut State, una: u32, ack: Ack<'_>) {
     let end = state.end;
     let sack = &mut *state.cold.sack;
     sack.board.forget_below(una);
+    sack.learned_at = una;
     for &Block { start, end: block_end } in ack.blocks {
         if block_end <= end {
             sack.board.add(Block { start: start.max(una), end: block_end });
@@ -161,7 +165,14 @@ fn learn(state: &mut State, una: u32, ack: Ack<'_>) {
 fn mark_retransmitted(state: &mut State, seq: u32) {
     let next = state.next;
     let sack = &mut *state.cold.sack;
-    sack.retransmitted.push((seq, next));
+    match sack.retransmitted.iter_mut().find(|(known, _)| *known == seq) {
+        // Before recovery by data that were written, then as it begins: ns-2 counts both in flight, and takes one off (`retran_data_`).
+        Some((_, sent_before)) => {
+            *sent_before = next;
+            sack.counted_twice += 1;
+        }
+        None => sack.retransmitted.push((seq, next)),
+    }
     sack.retransmitted_to = sack.retransmitted_to.max(seq + 1);
 }
 
@@ -171,5 +182,5 @@ fn forget(sack: &mut SackState) {
         sack.board.clear();
         sack.retransmitted.clear();
     }
-    sack.retransmitted_to = 0;
+    (sack.retransmitted_to, sack.counted_twice) = (0, 0);
 }

@@ -195,7 +195,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     found = [interval(gain(runs, count).values()) or Interval(0.0, None, 0) for count in edges]
     drawing.curve(left, edges, found, EDGE, 2)
     left.axhline(0, color=drawing.INK, linewidth=0.8)
-    left.set_ylabel(f"gain over none at {SMALL} KB, Mbit/s")
+    left.set_ylabel(f"gain over unpaced at {SMALL} KB, Mbit/s")
     known = [(count, value) for count in edges if (value := interval(needs(runs[f"edges-{count}"]).values()))]
     drawing.curve(right, [count for count, _ in known], [value for _, value in known], EDGE, 2)
     if known:

@@ -170,7 +170,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     ax.axhline(unpaced, color=drawing.INK, linewidth=0.8, linestyle=":")
     ax.set_xlabel("delay added to a packet, mean, ms")
     ax.set_ylabel("utilisation of the core, %")
-    drawing.legend(ax, loc="lower right")
+    drawing.legend(ax, loc="center right")
     caption = (
         f"{size} packets of buffer, windows of {window}: what each method uses of the link over the delay that it "
         "adds; dotted, unpaced. Means over seeds with 95 % intervals."

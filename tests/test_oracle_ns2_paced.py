@@ -1,0 +1,51 @@
+"""A flow paced at its host as by D. X. Wei's patch for ns-2, beside an ns-2.35 that has it (benches/peers/paced.py)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import paceline as pl
+import pytest
+
+CASES = json.loads((Path(__file__).parent / "oracles" / "ns2-paced.json").read_text(encoding="utf-8"))
+#: They leave ns-2's sequence in their second second, where an arrival meets a departure and its doubles decide.
+TIED = {("Newreno", 12), ("Newreno", 25)}
+
+
+def name(case: dict[str, Any]) -> str:
+    return f"{case['variant']}-{case['limit']}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=name)
+def test_a_paced_flow_is_ns_2_s(case: dict[str, Any], tmp_path: Path) -> None:
+    seconds = len(case["took"])
+    links = [
+        {"name": "source", "rate": "100 Mbit/s", "delay": "1 ms"},
+        {"name": "bottleneck", "rate": "10 Mbit/s", "delay": "20 ms", "buffer": f"{case['limit']} packets"},
+        {"name": "sink", "rate": "100 Mbit/s", "delay": "500 us"},
+    ]
+    tcp = {
+        "profile": "ns2",
+        "variant": case["variant"].lower(),
+        "max_window": "1000 packets",
+        "min_rto": "200 ms",
+        "tick_phase": f"{case['tick_phase_ns']} ns",
+    }
+    network = {"template": "path", "counts": "ns2", "links": links}
+    traffic = [{"kind": "bulk", "tcp": tcp}]
+    table = {"duration": f"{seconds} s", "probes": {}, "network": network, "traffic": traffic}
+    run = pl.run(pl.Scenario({**table, "pacing": {"method": "host"}}), trace=tmp_path / "trace.csv")
+    counts: dict[str, Counter[int]] = {"enqueue": Counter(), "drop": Counter()}
+    with (tmp_path / "trace.csv").open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["place"] == "bottleneck" and row["event"] in counts:
+                counts[row["event"]][int(row["time_ns"]) // 1_000_000_000] += 1
+    equal = 1 if (case["variant"], case["limit"]) in TIED else seconds
+    for event, ours in (("took", "enqueue"), ("dropped", "drop")):
+        assert [counts[ours][second] for second in range(equal)] == case[event][:equal], event
+    if equal == seconds:
+        assert run.flows.timeouts == case["timeouts"]

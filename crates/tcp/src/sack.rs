@@ -34,8 +34,6 @@ pub(crate) struct SackState {
     pub(crate) rescue: u32,
     /// FACK: one more than the highest packet that the receiver is known to hold.
     pub(crate) forward: u32,
-    /// FACK: what had been acknowledged when the board last learned of blocks.
-    pub(crate) learned_at: u32,
     /// FACK: packets retransmitted and not known to have arrived, each with `next` at that time.
     pub(crate) retransmitted: Vec<(u32, u32)>,
     /// FACK: of these, how often one was retransmitted again before that was known.
@@ -61,7 +59,6 @@ impl Blank for SackState {
             partial_from: 0,
             rescue: 0,
             forward: 0,
-            learned_at: 0,
             retransmitted: Vec::new(),
             counted_twice: 0,
             rack: RackState::BLANK,

@@ -52,9 +52,7 @@ impl LossRecovery for Fack {
         }
         let hole = match sack.board.is_empty() {
             true => None,
-            // Before recovery the board learns of blocks before it learns of the acknowledgement that has them: for data that are written
-            // then, a packet that has just been acknowledged is a hole (ns-2 `recv`: UpdateScoreBoard, then oldack).
-            false => sack.board.hole_from(sack.retransmitted_to.max(sack.learned_at)),
+            false => sack.board.hole_from(sack.retransmitted_to.max(state.una)),
         };
         hole.or_else(|| {
             let room = state.next - state.una < state.config.max_window && state.next < state.limit;
@@ -152,7 +150,6 @@ fn learn(state: &mut State, una: u32, ack: Ack<'_>) {
     let end = state.end;
     let sack = &mut *state.cold.sack;
     sack.board.forget_below(una);
-    sack.learned_at = una;
     for &Block { start, end: block_end } in ack.blocks {
         if block_end <= end {
             sack.board.add(Block { start: start.max(una), end: block_end });

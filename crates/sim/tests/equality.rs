@@ -76,7 +76,7 @@ fn trunks() {
 #[test]
 fn separate_flows() {
     let ran = equal_on("separate-flows", random::of_separate_flows());
-    assert!(ran.on_threads > ran.scenarios / 8, "few ran on threads");
+    assert!(ran.on_threads > ran.scenarios / 16, "few ran on threads");
 }
 
 #[test]

@@ -12,6 +12,7 @@ import tarfile
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,13 +20,19 @@ ROOT = Path(__file__).parent.parent
 TEXTS = ROOT / "THIRD-PARTY-LICENSES.txt"
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
-def test_the_licences_of_all_that_is_compiled_in_are_there() -> None:
-    spec = importlib.util.spec_from_file_location("licenses", ROOT / "packaging" / "licenses.py")
+def script(name: str) -> Any:
+    """A script of `packaging/`."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "packaging" / f"{name}.py")
     assert spec
     assert spec.loader
-    licenses = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(licenses)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+def test_the_licences_of_all_that_is_compiled_in_are_there() -> None:
+    licenses = script("licenses")
     packages = licenses.packages()
     assert len(packages) > 30
     assert {one["name"] for one in licenses.scripts()} >= {"preact", "htm", "@preact/signals", "uplot"}
@@ -119,11 +126,7 @@ def test_the_source_distribution_has_all_that_a_wheel_is_made_of(tmp_path: Path)
 
 
 def test_the_wheels_of_a_release_are_for_the_processors_that_the_documentation_names() -> None:
-    spec = importlib.util.spec_from_file_location("wheels", ROOT / "packaging" / "wheels.py")
-    assert spec
-    assert spec.loader
-    wheels = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(wheels)
+    wheels = script("wheels")
     processors = {target.partition("-")[0].replace("_", "-") for target in wheels.TARGETS}
     for page in ("docs/howto/install.md", "packaging/index.md"):
         text = " ".join((ROOT / page).read_text(encoding="utf-8").split())

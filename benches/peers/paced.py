@@ -20,7 +20,7 @@ ORACLE = ROOT / "tests" / "oracles" / "ns2-paced.json"
 SECONDS = 40
 #: Variants, and limits of the bottleneck's queue, packets.
 VARIANTS = ("Reno", "Newreno")
-LIMITS = (8, 12, 25, 50, 100, 200)
+LIMITS = (5, 8, 12, 25, 50, 100, 200)
 
 #: Links to and from the bottleneck: rate, delay.
 LINKS = {"source": ("100Mb", "1ms"), "bottleneck": ("10Mb", "20ms"), "sink": ("100Mb", "500us")}

@@ -359,7 +359,7 @@ def test_plots_are_figures(tmp_path: Path) -> None:
     samples.directory(tmp_path)
     for draw in (plot.against_buffer, plot.queue, plot.raster):
         draw(tmp_path).savefig(tmp_path / "plot.svg")
-    with pytest.raises(ValueError, match="\"speed\" is no metric; write one of"):
+    with pytest.raises(ValueError, match='"speed" is no metric; write one of'):
         plot.against_buffer(tmp_path, ("speed",))
 
 

@@ -1,15 +1,15 @@
 """What a frame costs the inline pacer in this build beside another one, on veth: ratios of neighbouring measurements.
 
-    .venv/bin/python benches/dataplane/beside.py [--commit COMMIT] [--repeats N] [--size BYTES]... [--json FILE]
+    .venv/bin/python benches/dataplane/beside.py [--commit COMMIT] [--only cost|gaps] [--repeats N] [--size BYTES]...
 
 The other is the same code without its overflow checks, which may cost 2 % at most; or, with --commit, an older one's.
-Processor time of the pacing thread and of the kernel's receiving for it, as in run.py. Needs root and an idle machine.
+Processor time of the pacing thread and of the kernel's receiving for it, as in run.py; beside an older one also the
+error of gaps at 100 Mbit/s. Needs root and an idle machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -17,13 +17,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from measure import ROOT, Bench, MeasurementError, Raw, Run, net
+from measure import RATE, ROOT, SIZE, Bench, MeasurementError, Raw, Run, net
 from run import UNBINDING, build, verdict
 
 BUILD = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "paceline-dataplane", "--bins"]
 UNCHECKED = ["--config", "profile.release.package.paceline-dataplane.overflow-checks=false"]
-#: What a build may cost more, as a share.
-MOST = {"without overflow checks": 0.02, "an older one": 0.03}
+EXACT = ["--method", "token-bucket", "--rate", f"{RATE}bit/s", "--burst", f"{SIZE}B", "--buffer", "1000 packets"]
+#: What a build may cost more beside one without overflow checks, and beside an older one, per cent.
+MOST_CHECKS, MOST_OLDER = 2.0, 3.0
 
 
 def build_other(commit: str | None) -> Path:
@@ -56,12 +57,52 @@ def by(programs: Path, measure: Callable[[], Run]) -> Callable[[], Run]:
     return measured
 
 
+def in_both(builds: dict[str, Path], cases: dict[str, Callable[[], Run]]) -> dict[str, Callable[[], Run]]:
+    """Each case in both builds, one right after the other, the other one first in every second case."""
+    return {
+        f"{name}, {build}": by(builds[build], measure)
+        for place, (name, measure) in enumerate(cases.items())
+        for build in sorted(builds, reverse=place % 2 == 0)
+    }
+
+
+def gaps(bench: Bench, raw: Raw, builds: dict[str, Path], repeats: int) -> None:
+    """Prints how far gaps at 100 Mbit/s are from what they should be."""
+    cases = {name: bench.precision([*EXACT, "--back-end", name]) for name in ("af_packet", "af_xdp")}
+    results = raw.interleaved(repeats, in_both(builds, cases))
+    print(f"Error of gaps at 100 Mbit/s, us: median and range of {repeats}")
+    for name in results:
+        for quantile in ("p50", "p99"):
+            errors = [run[f"gap_error_{quantile}_us"] for run in results[name]]
+            print(f"  {name:30} {quantile} {statistics.median(errors):6.2f}  {min(errors):6.2f} … {max(errors):6.2f}")
+
+
+def costs(bench: Bench, raw: Raw, builds: dict[str, Path], repeats: int, sizes: list[int]) -> float:
+    """Prints by how much more a frame takes of the processor, and returns the median of all."""
+    cases = {
+        f"{back_end} {size} B {name}": bench.cost(back_end, pacing, size)
+        for size in sizes
+        for name, pacing in UNBINDING.items()
+        for back_end in ("af_packet", "af_xdp")
+    }
+    with bench.both_ends():
+        results = raw.interleaved(repeats, in_both(builds, cases))
+    print(f"Processor time of a frame, this build beside the other: median and range of {repeats}")
+    every = []
+    for name in cases:
+        both = zip(results[f"{name}, this"], results[f"{name}, other"], strict=True)
+        more = [100 * (other["pacer_pps"] / this["pacer_pps"] - 1) for this, other in both]
+        print(f"  {name:30} {statistics.median(more):+5.1f} %  {min(more):+5.1f} … {max(more):+5.1f}")
+        every += more
+    return statistics.median(every)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commit", help="beside the pacer of this commit")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--size", type=int, action="append", help="frames of so many bytes (64)")
-    parser.add_argument("--json", type=Path, help="the ratios")
+    parser.add_argument("--only", choices=["cost", "gaps"], help="both, beside an older one")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--size", type=int, action="append", help="frames of so many bytes (64)", metavar="BYTES")
     parser.add_argument("--raw", type=Path, default=ROOT / "target" / "beside.jsonl", help="every measurement")
     arguments = parser.parse_args()
     reason = net.why_not()
@@ -70,41 +111,20 @@ def main() -> int:
         return 0
     pacer, frames = build()
     builds = {"this": Path(pacer).parent, "other": build_other(arguments.commit)}
-    names = [
-        f"{back_end} {size} B {pacing}"
-        for size in arguments.size or (64,)
-        for pacing in UNBINDING
-        for back_end in ("af_packet", "af_xdp")
-    ]
+    raw = Raw(arguments.raw)
+    good = True
     try:
-        with net.wire() as wire:
-            bench = Bench(wire, frames)
-            cases = {}
-            for name in names:
-                back_end, size, _, pacing = name.split()
-                for build_name, programs in builds.items():
-                    cost = bench.cost(back_end, UNBINDING[pacing], int(size))
-                    cases[f"{name}, {build_name}"] = by(programs, cost)
-            with bench.both_ends():
-                results = Raw(arguments.raw).interleaved(arguments.repeats, cases)
+        if arguments.only == "gaps" or (arguments.commit and arguments.only is None):
+            with net.wire() as wire:
+                gaps(Bench(wire, frames), raw, builds, arguments.repeats)
+        if arguments.only != "gaps":
+            with net.wire() as wire:
+                more = costs(Bench(wire, frames), raw, builds, arguments.repeats, arguments.size or [64])
+            most = MOST_OLDER if arguments.commit else MOST_CHECKS
+            good = verdict("all of them", f"{more:+.1f} %", f"at most {most:g} %", more <= most)
     except MeasurementError as error:
         print(f"MISS not measured: {error}")
-        return 1
-    kind = "an older one" if arguments.commit else "without overflow checks"
-    ratios = {
-        name: [
-            other["pacer_pps"] / this["pacer_pps"] - 1
-            for this, other in zip(results[f"{name}, this"], results[f"{name}, other"], strict=True)
-        ]
-        for name in names
-    }
-    print(f"A frame's processor time here, beside {arguments.commit or kind}: median and range of {arguments.repeats}")
-    for name, more in ratios.items():
-        print(f"  {name:36} {100 * statistics.median(more):+5.1f} %  {100 * min(more):+5.1f} … {100 * max(more):+5.1f}")
-    every = statistics.median(value for more in ratios.values() for value in more)
-    good = verdict("all of them", f"{100 * every:+.1f} %", f"at most {100 * MOST[kind]:g} %", every <= MOST[kind])
-    if arguments.json:
-        arguments.json.write_text(json.dumps(ratios, indent=1) + "\n")
+        good = False
     print(f"every measurement: {arguments.raw}")
     return 0 if good else 1
 

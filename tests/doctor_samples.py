@@ -233,6 +233,18 @@ SAMPLES = [
         "rule-profile", "note", "pacing.rule", {"pacing": {"method": "host", "rule": "wei"}}, {"pacing.rule": "ideal"}
     ),
     Sample(
+        "wei-newreno",
+        "note",
+        "pacing.rule",
+        {
+            CORE: "0.5 BDP",
+            f"{ACCESS}.hosts": 1,
+            "traffic.0.tcp": {"profile": "ns2", "variant": "newreno", "max_window": "1000 packets"},
+            "pacing": {"method": "host", "rule": "wei"},
+        },
+        {"traffic.0.tcp": {"profile": "ns2", "variant": "sack", "max_window": "1000 packets"}},
+    ),
+    Sample(
         "gso-trains",
         "warning",
         "traffic[0].tcp.gso",

@@ -17,6 +17,8 @@ RULES = {"ns2": "wei", "rfc": "ideal", "linux": "linux"}
 SLOW_ACCESS = 5.0
 #: Linux sends bursts of about this time at its rate, at least two packets, 64 KB at most.
 LINUX_BURST_S, LINUX_LEAST_PACKETS, LINUX_MOST_BYTES = 1e-3, 2, 65536
+#: Windows from which on NewReno under rule wei was seen to time out again and again, packets.
+WEI_LOOP_PACKETS = 20
 #: A train has at most so many bytes of payload: `tcp_tso_autosize` of Linux 6.18.
 LONGEST_TRAIN_BYTES = 65215
 
@@ -122,6 +124,29 @@ def rule_profile(case: Case) -> Iterator[Problem]:
                 f"flows of {group.name} are paced by rule {rule}, and have the constants of profile {profile}",
                 f"results compare with no published ones: those of {profile} go with rule {own}",
                 f'rule = "{own}", or a profile that goes with {rule}',
+            )
+
+
+@check("wei-newreno", "note")
+def wei_newreno(case: Case) -> Iterator[Problem]:
+    """NewReno paced by Wei's rule may go on from timeout to timeout.
+
+    Wei's patch of ns-2 halves the packets between the last acknowledgement and the next new packet, which NewReno's
+    recovery takes far beyond the pipe. ssthresh then stays above what path and buffer hold, and slow start overflows
+    them again, in ns-2 as here (docs/fidelity.md). It comes and goes with the buffer and the number of flows, and takes
+    windows of some 20 packets.
+    """
+    for group in _host_paced(case):
+        flow = group.first
+        if flow.tcp is None or (flow.tcp.rule, flow.tcp.variant) != ("wei", "newreno"):
+            continue
+        mean = fmean(case.overflow_window[one] for one in group.flows)
+        if WEI_LOOP_PACKETS <= mean <= flow.tcp.max_window:
+            yield Problem(
+                f"{_pacing_path(case, flow)}.rule",
+                f"NewReno is paced by rule wei, and its window grows to {units.number(mean)} packets",
+                "after losses it may go on from timeout to timeout and leave much of the link unused, as in ns-2",
+                'variant = "sack", or rule = "ideal"',
             )
 
 

@@ -195,6 +195,21 @@ def test_what_is_wrong_with_a_state_is_said(server: Server, document: dict[str, 
     assert server.ask("POST", f"/{server.token}/api/run", b'"' + b"x" * (1 << 20) + b'"')[0] == 422
 
 
+@pytest.mark.parametrize(
+    ("pacing", "said"),
+    [
+        ('method = "edge"\nbufer = 3', "pacing.bufer: unknown key"),
+        ('method = "edg"', "is no pacing method; did you mean"),
+        ('method = "none"\nbufer = 3', "pacing.bufer: unknown key"),
+    ],
+)
+def test_what_is_wrong_with_a_files_pacing_is_said(server: Server, pacing: str, said: str) -> None:
+    """As `paceline check` says it: no other pacing, and none, takes its place."""
+    text = TINY.replace('method = "none"', pacing)
+    status, content = server.ask("POST", f"/{server.token}/api/read", {"text": text})
+    assert (status, said in content.decode()) == (422, True), content
+
+
 def test_packets_are_those_of_the_trace(
     server: Server, document: dict[str, Any], command: Command, tmp_path: Path
 ) -> None:

@@ -74,7 +74,7 @@ class World:
 def state_of(scenario: Scenario) -> Scenario:
     """One setting of a scenario, with which the studio begins: the first of what is swept; of pacings, one that paces.
 
-    Raises `InputError` where the sweep is wrong.
+    Raises `InputError` where the sweep is wrong, and of whatever else is wrong where hosts are to pace instead of none.
     """
     for path, values in scenario.sweep.items():
         first = values[0]
@@ -82,16 +82,19 @@ def state_of(scenario: Scenario) -> Scenario:
             first = next((value for value in values if not _is_none(value)), first)
         scenario = scenario.set(path, first)
     document = scenario.to_dict()
-    document.pop("sweep", None)
-    if _is_none(document.get("pacing", "none")):
-        document["pacing"] = {"method": "host"}
-    changed = scenario.replaced(document)
+    if "sweep" in document:
+        document.pop("sweep")
+        scenario = scenario.replaced(document)
+    if not _is_none(document.get("pacing", "none")):
+        return scenario
+    scenario.check_settings()  # before the pacing goes, and with it what is wrong with it
+    paced = scenario.replaced(document | {"pacing": {"method": "host"}})
     try:
-        changed.check_settings()
-    except InputError:  # nobody sends TCP; or it is wrong anyway, and is said to be
-        document.pop("pacing")
+        paced.check_settings()
+    except InputError:  # nobody sends TCP
+        document.pop("pacing", None)
         return scenario.replaced(document)
-    return scenario if document == scenario.to_dict() else changed
+    return paced
 
 
 def _is_none(pacing: Any) -> bool:

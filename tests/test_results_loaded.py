@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import importlib.util
 import json
+import shutil
 import sys
 import tomllib
 import typing
@@ -135,6 +136,21 @@ def test_what_is_no_directory_of_results_is_said(tmp_path: Path) -> None:
         pl.Results.load(tmp_path)
     pq.write_table(pa.table({"a": [1]}), tmp_path / "runs.parquet")
     with pytest.raises(pl.InputError, match="has no column seed"):
+        pl.Results.load(tmp_path)
+
+
+def test_a_directory_without_results_says_what_it_has(kept: tuple[pl.Results, Path], tmp_path: Path) -> None:
+    """One whose sweep was interrupted, which has runs that the same command keeps; and one above results."""
+    _, folder = kept
+    with pytest.raises(pl.InputError, match=r"has no runs\.parquet; there are results in .*/out$"):
+        pl.Results.load(folder.parent)
+    shutil.copytree(folder / "store", tmp_path / "store")
+    with pytest.raises(pl.InputError, match=r"has runs in store, but no runs\.parquet: .* the same command again goes"):
+        pl.Results.load(tmp_path)
+    for number in range(5):
+        (tmp_path / f"sweep-{number}").mkdir()
+        shutil.copy(folder / "runs.parquet", tmp_path / f"sweep-{number}")
+    with pytest.raises(pl.InputError, match=r"results in \S+/sweep-0, \S+/sweep-1, \S+/sweep-2 and 2 more$"):
         pl.Results.load(tmp_path)
 
 

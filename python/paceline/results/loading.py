@@ -34,14 +34,28 @@ def read_runs(place: Path) -> tuple[Path, pyarrow.Table]:
         check_regular(file)
         table = pq.read_table(file, partitioning=None)
     except FileNotFoundError:
-        what = "has no runs.parquet" if place.is_dir() else "no such file or directory"
-        raise InputError(f"{what}; {_REMEDY}", str(place)) from None
+        what = _instead(place) if place.is_dir() else f"no such file or directory; {_REMEDY}"
+        raise InputError(what, str(place)) from None
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{_why(error)}; {_REMEDY}", str(file)) from None
     missing = [name for name in ("seed", "window_s.start", "window_s.end") if name not in table.column_names]
     if missing:
         raise InputError(f"has no column {missing[0]}, so these are no runs; {_REMEDY}", str(file))
     return file, table
+
+
+def _instead(place: Path) -> str:
+    """What a directory without results has."""
+    below = sorted(str(found.parent) for found in place.glob("*/runs.parquet"))
+    if below:
+        more = f" and {len(below) - 3} more" if len(below) > 3 else ""
+        return f"has no runs.parquet; there are results in {', '.join(below[:3])}{more}"
+    if (place / "store").is_dir():
+        return (
+            "has runs in store, but no runs.parquet: what ran there was interrupted, or is still at it; "
+            "the same command again goes on, and writes it"
+        )
+    return f"has no runs.parquet; {_REMEDY}"
 
 
 def _why(error: Exception) -> str:

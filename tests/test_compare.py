@@ -12,9 +12,11 @@ from typing import Any
 
 import click.testing
 import paceline as pl
+import pyarrow.parquet as pq
 import pytest
+from conftest import Command
 from paceline._statistics import welch
-from paceline.cli.compare import compare as command
+from paceline.cli.compare import compare as compare_command
 from paceline.cli.compare import table_of
 from paceline.errors import InputError
 from paceline.results.comparison import compare
@@ -84,6 +86,33 @@ def test_the_same_seeds_are_paired() -> None:
     assert row.difference.half > 1000
 
 
+def test_seeds_that_one_side_lacks_count_for_nothing_and_are_said(tmp_path: Path, command: Command) -> None:
+    """Seed 4 is far off and only in b: the means are of the pairs, so that they differ by what is shown."""
+    a = runs(lambda _, seed: 1000.0 * seed, seeds=(1, 2, 3))
+    b = runs(lambda _, seed: 1000.0 * seed, seeds=(2, 3, 4))
+    found = compare(a, b, GOODPUT)
+    (row,) = found.rows
+    assert row.difference is not None
+    assert (row.a, row.b, row.difference.mean, row.method) == (2500.0, 2500.0, 0.0, "paired")
+    assert (found.unpaired_a, found.unpaired_b, found.differs) == ([1], [4], False)
+    alone = compare(a, runs(lambda _, seed: 1.0 * seed, seeds=(3, 8, 9)), GOODPUT)
+    assert (alone.rows[0].method, alone.unpaired_a, alone.unpaired_b) == ("welch", [], [])
+    for name, made in (("before", a), ("after", b)):
+        (tmp_path / name).mkdir()
+        pq.write_table(runs_table(made.to_dicts()), tmp_path / name / "runs.parquet")
+    said = command("compare", "before", "after").stderr
+    assert "left aside: seed 1 of before, which after does not have\n" in said
+    assert "left aside: seed 4 of after, which before does not have\n" in said
+
+
+def test_no_exponent_is_shown_of_what_is_large() -> None:
+    a = runs(lambda _, seed: 100.0 * seed)
+    _, rows, _ = table_of(compare(a, runs(lambda _, seed: 400.0 * seed), GOODPUT))
+    assert rows[0][-3] == "+600 ± 750"
+    _, rows, _ = table_of(compare(a, runs(lambda _, seed: 100.0 * seed + 99.96), GOODPUT))
+    assert rows[0][-3] == "+100"
+
+
 def test_no_interval_is_claimed_that_runs_do_not_give() -> None:
     one = runs(lambda *_: 100.0, seeds=(1,))
     many = runs(lambda _, seed: 100.0 + seed)
@@ -142,8 +171,6 @@ def test_the_table_keeps_to_the_columns(width: int) -> None:
 
 
 def test_the_command_has_an_exit_code(tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
-
     for name, goodput in (("a", 100.0), ("b", 103.0)):
         (tmp_path / name).mkdir()
         made = runs(lambda _, seed, goodput=goodput: goodput + seed)
@@ -151,7 +178,7 @@ def test_the_command_has_an_exit_code(tmp_path: Path) -> None:
     a, b = str(tmp_path / "a"), str(tmp_path / "b" / "runs.parquet")
 
     def call(*arguments: str) -> click.testing.Result:
-        return click.testing.CliRunner().invoke(command, list(arguments), standalone_mode=False)
+        return click.testing.CliRunner().invoke(compare_command, list(arguments), standalone_mode=False)
 
     assert call(a, a).return_value == 0
     assert call(a, b).return_value == 1

@@ -57,10 +57,11 @@ def test_analyses(tiny: Path, tmp_path: Path, command: Command) -> None:
 def test_comparisons(tmp_path: Path, command: Command) -> None:
     scenario = pl.Scenario(tomllib.loads(TINY))
     pl.sweep(scenario, {"network.core.buffer": ["5 KB", "9 KB"], "pacing": ["none"]}, seeds=2, out=tmp_path / "a")
-    pl.sweep(scenario, {"network.core.buffer": ["5 KB", "8 KB"], "pacing": ["host"]}, seeds=2, out=tmp_path / "b")
+    pl.sweep(scenario, {"network.core.buffer": ["5 KB", "8 KB"], "pacing": ["host"]}, seeds=3, out=tmp_path / "b")
     found = check("compare", command("compare", "a", "b", "--json").stdout)
     assert found["only_a"]
     assert found["apart"]
+    assert (found["unpaired_a"], found["unpaired_b"]) == ([], [3])
 
 
 def test_diagnoses(tiny: Path, command: Command) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def compare(a: str, b: str, metrics: tuple[str, ...], limit: str | None, as_json: bool) -> int:
     """Compare the results in B with those in A, each a directory that paceline run --out wrote, or its runs.parquet.
 
-    Settings are aligned by what was swept; what has one value in either is left aside, and said. Differences, B - A,
-    have 95 % intervals: paired where both have the same seeds, else Welch's. One seed, or seeds that give the same run,
+    Settings are aligned by what was swept; what has one value in each is left aside, and said. Differences, B - A,
+    have 95 % intervals: paired over the seeds that both have, else Welch's. One seed, or seeds that give the same run,
     give no interval, and any difference counts. Exits with 0 where nothing differs, with 1 where something does, or a
     setting is only in one of them, with 2 where the input is wrong.
 
@@ -56,7 +56,12 @@ def compare(a: str, b: str, metrics: tuple[str, ...], limit: str | None, as_json
         raise InputError(error.message, "--metric") if error.source == "metric" else error from None
     if as_json:
         rows = [row.to_dict() for row in found.rows]
-        settings = {"only_a": [dict(one) for one in found.only_a], "only_b": [dict(one) for one in found.only_b]}
+        settings: dict[str, Any] = {
+            "only_a": [dict(one) for one in found.only_a],
+            "only_b": [dict(one) for one in found.only_b],
+            "unpaired_a": list(found.unpaired_a),
+            "unpaired_b": list(found.unpaired_b),
+        }
         about = {"a": a, "b": b, "fail_above": allowed, "differs": found.differs, "apart": found.apart}
         print_data(json.dumps(about | settings | {"differences": rows}, allow_nan=False) + "\n")
     else:
@@ -92,10 +97,25 @@ def _difference(row: Difference, factor: float) -> str:
     if row.difference is None:
         return "–"
     mean, half = row.difference.mean, row.difference.half
-    return (f"{mean / factor:+.3g}" if mean else "0") + (f" ± {half / factor:.2g}" if half else "")
+    return (_signed(mean / factor) if mean else "0") + (f" ± {_places(half / factor, 2)}" if half else "")
+
+
+def _signed(value: float) -> str:
+    return ("-" if value < 0 else "+") + _places(abs(value), 3)
+
+
+def _places(value: float, digits: int) -> str:
+    """So many digits that count, and never an exponent for what is large: 490, and not 4.9e+02."""
+    rounded = f"{value:.{digits}g}"
+    return f"{float(rounded):.0f}" if float(rounded) >= 10**digits else rounded
 
 
 def _say_what_is_apart(found: Comparison, a: str, b: str) -> None:
+    for name, other, seeds in ((a, b, found.unpaired_a), (b, a, found.unpaired_b)):
+        if seeds:
+            more = f" and {len(seeds) - 6} more" if len(seeds) > 6 else ""
+            which = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds[:6]))}{more}"
+            say(f"left aside: {which} of {name}, which {other} does not have")
     for path, (first, second) in found.apart.items():
         say(f"{path}: {first or 'not swept'} in {a}, {second or 'not swept'} in {b}")
     for name, other, some in ((a, b, found.only_a), (b, a, found.only_b)):

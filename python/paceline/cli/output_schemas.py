@@ -190,6 +190,8 @@ def _comparison() -> Schema:
             "apart": {"type": "object", "additionalProperties": apart},
             "only_a": _list(_LABELS),
             "only_b": _list(_LABELS),
+            "unpaired_a": _list(_WHOLE),
+            "unpaired_b": _list(_WHOLE),
             "differences": _list(_object(row)),
         }
     )

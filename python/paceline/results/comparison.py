@@ -29,8 +29,9 @@ class Difference:
     """One number of one setting.
 
     Attributes:
-        settings: labels by path, as the first has them. metric: path of the number. a, b: means over seeds, ``None``
-        where there is none. difference: of b - a, with its 95 % interval where the runs give one. method: of it.
+        settings: labels by path, as the first has them. metric: path of the number. a, b: means over seeds, those of
+        the pairs where they are paired, ``None`` where there is none. difference: of b - a, with its 95 % interval
+        where the runs give one. method: of it.
         differs: beyond chance, as far as runs tell it, and beyond what was allowed.
     """
 
@@ -66,12 +67,18 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All of it: `only_a` and `only_b` are settings that the other does not have, `apart` constants that differ."""
+    """All of it.
+
+    `only_a` and `only_b` are settings that the other does not have, `apart` constants that differ; `unpaired_a` and
+    `unpaired_b` seeds of settings that are paired by other seeds, which therefore count for nothing.
+    """
 
     rows: Sequence[Difference]
     only_a: Sequence[Mapping[str, str]]
     only_b: Sequence[Mapping[str, str]]
     apart: Mapping[str, tuple[str | None, str | None]]
+    unpaired_a: Sequence[int]
+    unpaired_b: Sequence[int]
 
     @property
     def differs(self) -> bool:
@@ -102,18 +109,34 @@ def compare(a: Results, b: Results, metrics: Sequence[str] = (), limit: float = 
         [one[0].settings for key, one in first.items() if key not in second],
         [one[0].settings for key, one in second.items() if key not in first],
         {path: (pair[0], pair[1]) for path, pair in apart.items()},
+        *_unpaired([(first[key], second[key]) for key in both]),
     )
+
+
+def _unpaired(both: Sequence[tuple[Results, Results]]) -> tuple[list[int], list[int]]:
+    """Seeds that only one side of a pair of settings has, where there are seeds to pair."""
+    only_a: set[int] = set()
+    only_b: set[int] = set()
+    for a, b in both:
+        of_a, of_b = ({run.seed for run in runs} for runs in (a, b))
+        if len(of_a & of_b) >= 2:
+            only_a |= of_a - of_b
+            only_b |= of_b - of_a
+    return sorted(only_a), sorted(only_b)
 
 
 def _difference(a: Results, b: Results, metric: str, limit: float) -> Difference:
     of_a, of_b = _by_seed(a, metric), _by_seed(b, metric)
+    pairs = sorted(of_a.keys() & of_b.keys())
+    if len(pairs) >= 2:  # the means that are shown differ by the difference that is shown
+        of_a, of_b = ({seed: of[seed] for seed in pairs} for of in (of_a, of_b))
     mean_a, mean_b = (known.mean if (known := interval(of.values())) else None for of in (of_a, of_b))
     if mean_a is None or mean_b is None:
         return Difference(a[0].settings, metric, mean_a, mean_b, None, None, mean_a is not mean_b)
     found: Interval | None = None
     method: Literal["paired", "welch", "single"] = "single"
     repeated = (a.repeats or len(of_a) < 2, b.repeats or len(of_b) < 2)
-    if len(of_a.keys() & of_b.keys()) >= 2 and not all(repeated):
+    if len(pairs) >= 2 and not all(repeated):
         found, method = paired(of_b, of_a), "paired"
     elif not any(repeated):
         found, method = welch(of_b.values(), of_a.values()), "welch"

@@ -94,6 +94,47 @@ def test_metrics_stand_below_each_other_in_a_column(kept: Path) -> None:
     assert {ax.xaxis.label.get_size() for ax in plot.against_buffer(kept).axes} == {10.0}
 
 
+def test_where_no_quantity_was_swept_a_setting_is_a_point(kept: Path, tmp_path: Path) -> None:
+    """As of the first results that anybody has, those of one-flow.toml: pacing alone is swept."""
+    only = pl.Results.load(kept).where({"network.core.buffer": "5 KB"})
+    for run in only:
+        del run.settings["network.core.buffer"]  # type: ignore[attr-defined]
+    figure = plot.against_buffer(only, ("throughput", "loss"))
+    first, second = figure.axes
+    assert [label.get_text() for label in first.get_yticklabels()] == ["unpaced", "host pacing"]
+    assert first.yaxis_inverted()
+    shown = [line.get_xdata()[0] for line in first.lines if line.get_marker() in plot.MARKERS]
+    means = [found.interval("links.core.throughput_bps") for _, found in only.by_settings()]
+    assert shown == pytest.approx([mean.mean / 1e6 for mean in means if mean])
+    assert second.get_title(loc="left") == "Loss, %"
+
+
+def test_an_axis_has_room_where_all_are_one_number(tmp_path: Path) -> None:
+    """Matplotlib warns of an axis without extent, which fails a test."""
+    scenario = pl.Scenario(tomllib.loads(TINY))
+    same = pl.sweep(scenario, {"network.core.buffer": ["200 KB", "210 KB"]}, seeds=2)
+    figure = plot.against_buffer(same, ("utilisation", "timeouts"))
+    for ax in figure.axes:
+        low, high = ax.get_ylim()
+        assert low < high
+    one = plot.against_buffer(pl.run(scenario), ("throughput", "loss"))
+    assert [ax.get_xlim()[0] for ax in one.axes] == [0.0, 0.0]
+
+
+def test_of_many_settings_some_queues_are_drawn_and_it_is_said(tmp_path: Path, command: Command) -> None:
+    scenario = pl.Scenario(tomllib.loads(TINY)).set("duration", "2 s")
+    buffers = [f"{number} KB" for number in range(5, 25)]
+    pl.sweep(scenario, {"network.core.buffer": buffers}, out=tmp_path / "many")
+    done = command("figure", "many", "--of", "queue", "--out", "queue.svg")
+    assert (done.returncode, done.stdout) == (0, "queue.svg\n")
+    assert "drawn are the queues of 3 of 20 settings\n" in done.stderr
+    assert [ax.get_title(loc="left") for ax in plot.queue(tmp_path / "many").axes] == [
+        "unpaced, 5 KB",
+        "unpaced, 15 KB",
+        "unpaced, 24 KB",
+    ]
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
 def test_figures_and_tables_are_for_latex(kept: Path, tmp_path: Path) -> None:
     """All of them in a paper of two columns: it compiles, and nothing is wider than its column."""

@@ -23,6 +23,7 @@ import io
 import itertools
 import os
 import shutil
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,8 +59,11 @@ FORMATS = ("pdf", "svg", "pgf", "png")
 Size = tuple[float, float | None]
 
 _QUIET = "#515c68"
+_RULE = "#e6eaee"
 #: Narrower panels of a queue say little, inches.
 _LEAST = 2.2
+#: Letters in a line of a setting's name.
+_LABEL = 24
 #: Sizes that stay legible in a column of print.
 _PRINT = {
     "font.size": 8.0,
@@ -80,7 +84,7 @@ def against_buffer(
 ) -> Figure:
     """Means with 95 % intervals over the swept buffer, or whatever quantity was swept, a line a pacing method.
 
-    Where more was swept, there is a row of axes for each combination of it.
+    Where more was swept, there is a row of axes for each combination of it; where no quantity was, a point a setting.
 
     Args:
         source: results or their directory.
@@ -90,7 +94,7 @@ def against_buffer(
         stacked: all axes one below the other, as in a column of print.
 
     Raises:
-        ValueError: no quantity was swept, or a metric has another name.
+        InputError: a metric has another name.
 
     Returns:
         A row of axes for each combination of what else was swept, a column a metric.
@@ -105,24 +109,26 @@ def against_buffer(
     unknown = [name for name in metrics if name not in BY_KEY]
     if unknown:
         raise InputError(f"{quoted(unknown[0])} is no metric; write one of {', '.join(BY_KEY)}", "metrics")
-    if data.axis is None:
-        raise ValueError("nothing with a unit was swept; sweep a buffer, as network.core.buffer")
     count = len(data.parts) * len(metrics)
     columns = 1 if stacked else len(metrics)
     tall = 3.6 if size is None else 2.0
+    if data.axis is None:
+        tall = 0.5 + max(sum(0.2 + 0.13 * name.count("\n") for name in _rows(part)) for part in data.parts)
     figure, axes = _figure(count, _inches(size, 4.2 * columns, tall * count / columns), columns=columns)
     for ax, (part, name) in zip(axes, itertools.product(data.parts, metrics), strict=True):
-        _lines(part, ax, BY_KEY[name])
+        (_lines if part.axis else _points)(part, ax, BY_KEY[name])
         if part.condition and name == metrics[0]:
             given = ", ".join(value_words(path, text) for path, text in part.condition.items())
             ax.set_title(f"{given}\n{ax.get_title(loc='left')}", fontsize="medium", loc="left")
-    if len(data.series) > 1:
+    if len(data.series) > 1 and data.axis:
         axes[-1].legend(frameon=False, fontsize="small")
     return figure
 
 
 def queue(source: Source, *, size: Size | None = None) -> Figure:
     """Bytes that wait at the core over time, one panel a setting, of each setting's first seed.
+
+    Of more than 16 settings some are drawn: of a quantity the smallest, a middle and the largest value.
 
     Raises:
         ValueError: no queue was recorded.
@@ -142,8 +148,12 @@ def queue(source: Source, *, size: Size | None = None) -> Figure:
     data = _study(source)
     links = data.recordings.links("queue")
     link = data.core if data.core in links else next(iter(links), None)
-    found = []
-    for setting in data.settings if link else []:
+    found, settings = [], data.settings
+    if len(settings) > time_charts.MOST_PANELS:
+        data = data.parts[0]
+        positions, shown = time_charts.panels_of(data)
+        settings = [s for one in shown for place in positions if (s := data.setting(one, place))]
+    for setting in settings if link else []:
         record = data.recordings.of(setting, "queue", link) if link else None
         if record is not None:
             found.append((setting, record))
@@ -151,8 +161,7 @@ def queue(source: Source, *, size: Size | None = None) -> Figure:
         raise ValueError("no queue was recorded; see [probes] in the scenario")
     series = {s.name: s for s in data.series}
     columns = min(len(found), 3 if size is None else max(1, int(size[0] / _LEAST)))
-    rows = -(-len(found) // columns)
-    figure, axes = _figure(len(found), _inches(size, 4.2 * columns, 1.9 * rows), columns=columns)
+    figure, axes = _figure(len(found), _inches(size, 4.2 * columns, 1.9 * -(-len(found) // columns)), columns=columns)
     for ax, (setting, record) in zip(axes, found, strict=True):
         scale = scale_for("bytes", [float(record.bytes.max())])
         own = series[data.series_name(setting)]
@@ -165,7 +174,7 @@ def queue(source: Source, *, size: Size | None = None) -> Figure:
 
 
 def raster(source: Source, *, window_s: float | None = None, size: Size | None = None) -> Figure:
-    """A tick for every packet that leaves the first edge link (or the core), a strip a pacing method.
+    """A tick for every packet that leaves the first edge link (or the core), a strip a pacing method, eight at most.
 
     Args:
         source: results or their directory.
@@ -227,8 +236,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
-        known = ", ".join(f".{one}" for one in FORMATS)
-        raise ValueError(f"{os.fspath(path)} has no suffix that says a form; there are {known}")
+        raise ValueError(f"{os.fspath(path)} has no suffix that says a form; there are .{', .'.join(FORMATS)}")
     without_date = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     said: dict[str, Any] = {"metadata": without_date[form]} if form in without_date else {}  # pgf takes none
     settings: dict[str, Any] = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "paceline"}
@@ -277,31 +285,57 @@ def _lines(data: Study, ax: Axes, metric: Metric) -> None:
     everything = [e for s in data.settings if (e := data.estimate(s, metric))]
     scale = scale_for(metric.kind, [e.mean for e in everything])
     unit = scale_for(axis.dimension, axis.values.values())
-    sizes = _matplotlib().rcParams
     for series in data.series:
         points = [
             (axis.values[text] / unit.divisor, e)
             for text in axis.texts
             if (setting := data.setting(series, text)) and (e := data.estimate(setting, metric))
         ]
-        ax.errorbar(
-            [x for x, _ in points],
-            [e.mean / scale.divisor for _, e in points],
-            yerr=_reach(metric, scale, [e for _, e in points]),
-            label=series.name,
-            color=_colour(series),
-            **marks(series.slot),
-            markersize=sizes["lines.markersize"] / 1.2,
-            linewidth=sizes["lines.linewidth"] * 1.07,
-            capsize=sizes["lines.markersize"] / 2.4,
-            elinewidth=sizes["lines.linewidth"] / 1.5,
-            clip_on=False,
-        )
+        means = [e.mean / scale.divisor for _, e in points]
+        reach = _reach(metric, scale, [e for _, e in points])
+        _bars(ax, series, [x for x, _ in points], means, yerr=reach, label=series.name)
     ax.set_title(_with_unit(metric.title, scale), fontsize="medium", loc="left")
     ax.set_xlabel(_with_unit(axis.title, unit))
-    low, high = metric_charts.extent(metric, everything)
+    ax.set_ylim(_limits(metric, scale, everything))
+
+
+def _points(data: Study, ax: Axes, metric: Metric) -> None:
+    """A row a setting: nothing that was swept is a place on an axis."""
+    everything = [(row, s, e) for row, s in enumerate(data.settings) if (e := data.estimate(s, metric))]
+    scale = scale_for(metric.kind, [e.mean for _, _, e in everything])
+    series = {one.name: one for one in data.series}
+    for row, setting, estimate in everything:
+        own = series[data.series_name(setting)]
+        _bars(ax, own, [estimate.mean / scale.divisor], [row], xerr=_reach(metric, scale, [estimate]))
+    ax.set_title(_with_unit(metric.title, scale), fontsize="medium", loc="left")
+    ax.set_yticks(range(len(data.settings)), _rows(data))
+    ax.set_ylim(len(data.settings) - 0.5, -0.5)
+    ax.grid(axis="y", visible=False)
+    ax.grid(axis="x", color=_RULE, linewidth=0.8)
+    ax.set_xlim(_limits(metric, scale, [e for _, _, e in everything]))
+
+
+def _bars(ax: Axes, series: Series, x: Sequence[float], y: Sequence[float], **reach: Any) -> None:
+    """Means with how far their intervals reach, in the look of a series."""
+    look: dict[str, Any] = {"color": _colour(series), "clip_on": False, **marks(series.slot)}
+    sizes = _matplotlib().rcParams
+    size, line = sizes["lines.markersize"], sizes["lines.linewidth"]
+    look |= {"markersize": size / 1.2, "capsize": size / 2.4, "linewidth": line * 1.07, "elinewidth": line / 1.5}
+    ax.errorbar(x, y, **look, **reach)
+
+
+def _rows(data: Study) -> list[str]:
+    """Names of settings, in lines that leave a column room for the numbers."""
+    return ["\n".join(textwrap.wrap(data.setting_name(setting), _LABEL)) for setting in data.settings]
+
+
+def _limits(metric: Metric, scale: Scale, shown: Sequence[Interval]) -> tuple[float, float]:
+    """The ends of an axis: room for all, and from zero on where all are one number."""
+    low, high = metric_charts.extent(metric, shown)
+    if high == low:
+        low = 0.0
     high = min(high + (0.04 * (high - low) or 1.0), metric.bounds[1])
-    ax.set_ylim(low / scale.divisor, high / scale.divisor)
+    return low / scale.divisor, high / scale.divisor
 
 
 def _reach(metric: Metric, scale: Scale, shown: Sequence[Interval]) -> list[list[float]]:
@@ -341,7 +375,7 @@ def _figure(count: int, size: tuple[float, float], *, columns: int | None = None
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set_color(_QUIET)
         ax.tick_params(colors=_QUIET, labelsize="small")
-        ax.grid(axis="y", color="#e6eaee", linewidth=0.8)
+        ax.grid(axis="y", color=_RULE, linewidth=0.8)
         ax.set_axisbelow(True)
     return figure, axes[:count]
 

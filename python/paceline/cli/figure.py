@@ -11,7 +11,7 @@ from paceline import _arguments
 from paceline.cli import completion
 from paceline.cli.options import QUIET, RESULTS
 from paceline.errors import InputError
-from paceline.terminal.output import DONE, print_data
+from paceline.terminal.output import DONE, print_data, say
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,6 +67,7 @@ def figure(
     paceline figure results/mine --of raster --width text --height 40mm --out raster.png
     """
     from paceline import plot
+    from paceline.results import Results
     from paceline.results.loading import read_runs
 
     _arguments.one_of(what, "--of", "kind of figure", _KINDS)
@@ -81,6 +82,8 @@ def figure(
     try:
         with plot.paper():
             drawn = _drawn(folder, what, metrics, (inches, tall))
+            if what == "queue" and (settings := len(Results.load(folder).by_settings())) > len(drawn.axes):
+                say(f"drawn are the queues of {len(drawn.axes)} of {settings} settings")
             for target in targets:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 plot.save(drawn, target)

@@ -245,17 +245,23 @@ class Panel:
     drawing: Drawing
 
 
+def panels_of(study: Study) -> tuple[list[str], list[Series]]:
+    """The places on the axis and the series whose queues are drawn: all of them, where that are not too many."""
+    positions = study.positions
+    if len(positions) * len(study.series) > MOST_PANELS and len(positions) > 3:
+        positions = [positions[0], positions[len(positions) // 2], positions[-1]]
+    return positions, study.series[: max(1, MOST_PANELS // len(positions))]
+
+
 def queue_panels(study: Study) -> tuple[str, list[str], list[Panel]]:
     """The link, the places on the axis shown (the grid's columns), and a panel each series and place."""
     links = study.recordings.links("queue")
     if not links:
         return study.core, [], []
     link = study.core if study.core in links else links[0]
-    positions = study.positions
-    if len(positions) * len(study.series) > MOST_PANELS and len(positions) > 3:
-        positions = [positions[0], positions[len(positions) // 2], positions[-1]]
+    positions, shown = panels_of(study)
     panels: list[Panel] = []
-    for series in study.series[: max(1, MOST_PANELS // len(positions))]:
+    for series in shown:
         for position in positions:
             setting = study.setting(series, position)
             record = study.recordings.of(setting, "queue", link) if setting else None

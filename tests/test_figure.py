@@ -27,6 +27,7 @@ PAPER = r"""
 \begin{figure}\noindent\input{queue.pgf}\end{figure}
 \begin{figure}\noindent\input{raster.pgf}\end{figure}
 \begin{table*}\centering\small\input{table.tex}\end{table*}
+\begin{table*}\centering\footnotesize\setlength{\tabcolsep}{3pt}\input{wide.tex}\end{table*}
 \end{document}
 """
 
@@ -141,6 +142,10 @@ def test_figures_and_tables_are_for_latex(kept: Path, tmp_path: Path) -> None:
     for what in ("metrics", "queue", "raster"):
         draw(kept, "--of", what, "--out", tmp_path / f"{what}.pgf")
     (tmp_path / "table.tex").write_text(pl.Results.load(kept).to_text("latex"))
+    half = {"method": "host", "share": 0.5}
+    wide = pl.sweep(pl.Scenario(tomllib.loads(TINY)), {"pacing": ["none", half]}, seeds=3).to_text("latex")
+    assert wide.splitlines()[1] == r"\begin{tabular}{lrrrrrrrrrr}"
+    (tmp_path / "wide.tex").write_text(wide)
     (tmp_path / "paper.tex").write_text(PAPER)
     call = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -14,6 +14,7 @@ import pytest
 from conftest import TINY
 from paceline.cli.table import table as command
 from paceline.errors import InputError
+from paceline.results.quantities import path_phrase, path_words
 from paceline.results.tables import summary_rows
 from paceline.results.text_formats import to_latex, to_markdown
 
@@ -59,6 +60,30 @@ def test_a_swept_link_goes_by_its_name() -> None:
     heads = swept.to_text("latex").splitlines()[3:6]
     assert [line.split(" & ")[1].strip() for line in heads] == ["", "bottleneck", "buffer"]
     assert "network.links.bottleneck.buffer" in swept.to_text("markdown")
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("network.core.buffer", "Core buffer"),
+        ("network.links.bottleneck.buffer", "Bottleneck buffer"),
+        ("network.links.ISP-up_2.buffer", "ISP-up_2 buffer"),
+        ('network.links."up.2".buffer', "up.2 buffer"),
+        ("network.links.1.buffer", "Link 1 buffer"),
+        ("link.r-2.rate", "r-2 rate"),
+        ("traffic.web_x.tcp.max_window", "web_x TCP max window"),
+        ("traffic.0.tcp.variant", "TCP variant"),
+        ("not a path", "Not a path"),
+    ],
+)
+def test_a_name_stays_as_it_was_written(path: str, title: str) -> None:
+    assert path_words(path) == title
+    assert path_phrase(path) in (title, title[:1].lower() + title[1:])
+
+
+def test_a_head_does_not_cut_a_name() -> None:
+    lines = to_latex(["a_very_long-link.name throughput, Mbit/s"], [["1"]], 0).splitlines()
+    assert lines[3:6] == [r"  a\_very\_long-link.name \\", r"  throughput \\", r"  Mbit/s \\"]
 
 
 def test_signs_that_mean_something_are_escaped() -> None:

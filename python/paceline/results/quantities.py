@@ -7,12 +7,17 @@ import re
 from collections.abc import Sequence
 
 from paceline import _core
+from paceline.errors import InputError
+from paceline.scenario.paths import split_path
 
 #: Dimensions of a scenario's quantities by the core's names for them, and the unit of what it returns.
 _KINDS = (("rate", "bps", 1.0), ("time", "s", 1e-9), ("size", "bytes", 1.0))
 #: What is not a quantity of the core by itself: it counts packets, or is a share of something.
 _COUNT = re.compile(r"^\s*([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%|packets?|BDP|)\s*$")
 _COUNTS = {"": ("number", 1.0), "%": ("share", 1e-2), "BDP": ("BDP", 1.0)}
+
+#: Lists of a scenario whose entries have names.
+_ENTRIES = (("network", "links"), ("link",), ("traffic",))
 
 #: Unit by the end of a number's name; a share, a count or an index has the unit 1, as UCUM writes it.
 _ENDS = {"bps": "bit/s", "s": "s", "ns": "ns", "us": "us", "bytes": "B", "packets": "packets"}
@@ -63,16 +68,27 @@ def unit_of(column: str) -> str | None:
 
 
 def path_words(path: str) -> str:
-    """`network.core.buffer` as an axis title: `Core buffer`; a link that has a name goes by it alone."""
-    parts = path.removeprefix("network.links.").replace("_", " ").replace("-", " ").split(".")
-    text = " ".join("TCP" if part == "tcp" else part for part in parts if part not in ("network", "traffic", "0"))
-    return text[:1].upper() + text[1:]
+    """`network.core.buffer` as an axis title: `Core buffer`. A name that is no plain word stays as it is written."""
+    text = path_phrase(path)
+    first = text.split(" ")[0]
+    return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
 def path_phrase(path: str) -> str:
-    """`path_words` within a sentence: `core buffer`, `TCP variant`."""
-    text = path_words(path)
-    return text if text.startswith("TCP") else text[:1].lower() + text[1:]
+    """What was swept, within a sentence: `core buffer`, `TCP variant`; of `network.links.uplink_2.buffer` the name."""
+    keys: tuple[str, ...] = tuple(path.split("."))
+    with contextlib.suppress(InputError):  # no path of a scenario, then; columns may be anybody's
+        keys = split_path(path)
+    words: list[str] = []
+    for depth, key in enumerate(keys):
+        before = keys[:depth]
+        if before in _ENTRIES and not key.isdigit():
+            words.append(key)
+        elif before in (("network", "links"), ("link",)) or (before == ("traffic",) and key != "0"):
+            words.append(f"{before[-1].removesuffix('s')} {key}")
+        elif key != "0" and keys[: depth + 1] not in (("network",), *_ENTRIES):
+            words.append("TCP" if key == "tcp" else key.replace("_", " ").replace("-", " "))
+    return " ".join(words)
 
 
 def method_words(label: str) -> str:

@@ -83,7 +83,12 @@ def to_latex(head: Sequence[str], rows: Sequence[Sequence[str]], names: int) -> 
 def _head_lines(text: str) -> list[str]:
     """A head in lines as short as its words allow, its unit in the last: else ten columns are wider than a page."""
     words, comma, unit = _one_line(text).rpartition(", ")
-    return [*textwrap.wrap(words, _HEAD), unit] if comma else textwrap.wrap(unit, _HEAD) or [""]
+    return [*_wrapped(words), unit] if comma else _wrapped(unit) or [""]
+
+
+def _wrapped(text: str) -> list[str]:
+    """Lines of a head; a link's name is not cut."""
+    return textwrap.wrap(text, _HEAD, break_long_words=False, break_on_hyphens=False)
 
 
 def _one_line(text: str) -> str:

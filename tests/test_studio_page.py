@@ -250,6 +250,27 @@ def test_a_dropped_scenario_is_taken_and_toml_comes_out(
         page.wait_for_selector("h1:has-text('typed')")
 
 
+def test_buffers_of_a_link_with_a_dot_in_its_name_are_run_in_full(browser: sync_api.Browser, server: Server) -> None:
+    text = """duration = "2 s"
+[network]
+template = "path"
+links = [{ name = "up.2", rate = "1 Mbit/s", delay = "1 ms", buffer = "3 packets" }]
+[[traffic]]
+kind = "bulk"
+"""
+    with opened(browser, server.address) as page:
+        page.click("nav >> text=TOML")
+        page.fill("dialog textarea", text)
+        page.click("text=Use this")
+        page.wait_for_selector(".answer:has-text('up.2')")
+        page.click("text=Run it in full")
+        page.fill("[name=seeds]", "2")
+        page.fill("[name=buffers]", "3 packets, 4 packets")
+        page.click("dialog form button")
+        page.wait_for_selector("dialog [role=alert], dialog a:has-text('Open the report of 8 runs')")
+        assert page.locator("dialog [role=alert]").count() == 0, page.inner_text("dialog [role=alert]")
+
+
 def test_what_was_lost_is_sent_again_and_an_acknowledgement_is_a_duplicate(
     browser: sync_api.Browser, server: Server
 ) -> None:

@@ -65,7 +65,8 @@ async function runInFull(form) {
       .map((text) => text.trim())
       .filter(Boolean) ?? [];
   const link = core.value;
-  const path = link.path.map((key, index) => at(link.path.slice(0, index + 1)).name ?? key).join(".");
+  const names = link.path.map((key, index) => String(at(link.path.slice(0, index + 1)).name ?? key));
+  const path = names.map((name) => (name.includes(".") ? `"${name}"` : name)).join("."); // as TOML quotes a key
   const buffers = swept.length ? { [`${path}.${link.buffer_key}`]: swept } : null;
   running.value = { share: 0, finished: 0, runs: 0 };
   try {

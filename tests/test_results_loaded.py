@@ -85,6 +85,7 @@ def test_settings_are_numbers_where_all_are_of_one_unit(kept: tuple[pl.Results, 
     columns = pl.Results([pl.Result.from_dict(run) for run in mixed]).to_arrow().column_names
     assert not [name for name in columns if name.startswith("values.")]
     assert [unit_of(name) for name in ("values.delay_s", "values.hosts", "settings.x_s")] == ["s", "1", None]
+    assert [unit_of(name) for name in ("links.core.tied_drops", "bytes", "flow")] == ["packets", "B", None]
 
 
 def test_links_stand_in_a_long_table(kept: tuple[pl.Results, Path]) -> None:

@@ -127,6 +127,31 @@ def test_a_scenario_that_is_set_goes_to_the_page(shown: Any) -> None:
     assert shown.document["network"]["core"]["buffer"] == "9 KB"
 
 
+def test_what_says_a_scenario_may_be_set(shown: Any, tmp_path: Path) -> None:
+    """As everywhere: the name of a file, whose own files lie beside it, or tables."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "cell.up").write_text("1\n2\n3\n")
+    text = TINY.replace('"tiny"', '"cell"').replace('rate = "10 Mbit/s"', 'rate = { trace = "cell.up" }')
+    (tmp_path / "other" / "cell.toml").write_text(text)
+    shown.scenario = "other/cell.toml"
+    assert shown.scenario.title == "cell"
+    status, content = ask_after_link(shown, "api/json", {"page": "1", "document": shown.document})
+    assert status == 200, content
+    shown.scenario = tomllib.loads(TINY)
+    assert shown.scenario.title == "tiny"
+    with pytest.raises(pl.InputError, match="nowhere"):
+        shown.scenario = "nowhere.toml"
+    other = pl.widget("other/cell.toml")
+    assert Path(other.document["network"]["core"]["rate"]["trace"]).is_absolute()
+    other.close()
+
+
+def ask_after_link(widget: Any, path: str, body: Any) -> tuple[int, bytes]:
+    """`ask`, once the link that setting a scenario sends is out of the way."""
+    assert widget.sent.get(timeout=TIMEOUT_S)[0]["kind"] == "link"
+    return ask(widget, path, body)
+
+
 def test_who_lacks_the_packages_is_told_of_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "anywidget", None)
     with pytest.raises(

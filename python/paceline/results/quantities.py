@@ -20,7 +20,7 @@ _COUNTS = {"": ("number", 1.0), "%": ("share", 1e-2), "BDP": ("BDP", 1.0)}
 _ENTRIES = (("network", "links"), ("link",), ("traffic",))
 
 #: Unit by the end of a number's name; a share, a count or an index has the unit 1, as UCUM writes it.
-_ENDS = {"bps": "bit/s", "s": "s", "ns": "ns", "us": "us", "bytes": "B", "packets": "packets"}
+_ENDS = {"bps": "bit/s", "s": "s", "ns": "ns", "us": "us", "bytes": "B", "packets": "packets", "drops": "packets"}
 _ONES = frozenset({"utilisation", "loss_ratio", "jain", "steal"})
 #: What a setting's number counts, by its dimension: the end of its column's name, and its unit.
 _SETTINGS = {"bps": "bit/s", "s": "s", "bytes": "B", "packets": "packets", "BDP": "BDP", "share": "1", "number": "1"}
@@ -64,6 +64,8 @@ def unit_of(column: str) -> str | None:
         return "s"
     if name in _ONES:
         return "1"
+    if column == "bytes":  # of series.parquet
+        return "B"
     return _ENDS.get(name.rpartition("_")[2]) if "_" in name else None
 
 

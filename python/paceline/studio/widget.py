@@ -13,7 +13,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from paceline.scenario import Scenario
+from paceline.scenario import Scenario, Source, loaded
 from paceline.studio.app import STATIC, Studio
 from paceline.studio.links import encoded
 from paceline.studio.worlds import state_of, worlds_of
@@ -44,7 +44,7 @@ class Widget(anywidget.AnyWidget):
     height = traitlets.Int(720, min=200).tag(sync=True)
 
     def __init__(self, scenario: Scenario, results: Path, height: int) -> None:
-        state = state_of(scenario)
+        state = state_of(scenario).placed()
         worlds_of(state)  # refused here rather than in the page
         self._studio = Studio(state, results)
         self._app = self._studio.app()
@@ -56,7 +56,7 @@ class Widget(anywidget.AnyWidget):
 
     @property
     def scenario(self) -> Scenario:
-        """What is shown now; to be set, too.
+        """What is shown now; to be set, too, by whatever says a scenario.
 
         Raises:
             InputError: a scenario that has no two worlds.
@@ -64,8 +64,8 @@ class Widget(anywidget.AnyWidget):
         return Scenario(self.document)
 
     @scenario.setter
-    def scenario(self, scenario: Scenario) -> None:
-        state = state_of(scenario)
+    def scenario(self, scenario: Source) -> None:
+        state = state_of(loaded(scenario)).placed()
         worlds_of(state)
         self.document = state.to_dict()
         self.send({"kind": "link", "link": encoded(self.document)})

@@ -142,6 +142,20 @@ def test_packets_move_stop_step_and_tell_their_life(browser: sync_api.Browser, s
         assert page.input_value("#follow") != ""
 
 
+def test_a_packets_life_is_told_by_keyboard(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        page.wait_for_selector("canvas.packets[data-drawn]:not([data-drawn='0'])")
+        page.focus("canvas.packets >> nth=0")
+        page.keyboard.press("ArrowRight")
+        first = page.wait_for_selector(".life h3").inner_text()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("(first) => document.querySelector('.life h3').textContent !== first", arg=first)
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function("(first) => document.querySelector('.life h3').textContent === first", arg=first)
+        page.keyboard.press("Escape")
+        page.wait_for_selector(".life", state="detached")
+
+
 def test_packets_of_the_state_before_are_said_to_be(browser: sync_api.Browser, server: Server) -> None:
     with opened(browser, server.address) as page:
         page.route("**/api/packets", lambda route: None)  # those of the next state never come

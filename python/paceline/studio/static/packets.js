@@ -120,10 +120,20 @@ function World({ trace, index }) {
     chosen.value = number === null ? null : { index, number };
     if (number !== null) playing.value = false;
   };
+  const go = (event) => {
+    const way = { ArrowLeft: -1, ArrowRight: 1, Escape: 0 }[event.key];
+    if (way === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    playing.value = false;
+    const { stage } = stages[index];
+    const from = chosen.value?.index === index ? chosen.value.number : null;
+    const number = way === 0 ? null : stage.packetBeside(from, way);
+    chosen.value = number === null ? null : { index, number };
+  };
   return html`<figure class="stage">
     <figcaption class=${world.world}>${world.world === "paced" ? "Paced" : "Unpaced"}</figcaption>
     <canvas ref=${canvas} class="packets" role="img" style=${{ height: `${heightOf(traces.value.network)}px` }}
-      onClick=${choose}
+      onClick=${choose} tabindex="0" onKeyDown=${go} aria-keyshortcuts="ArrowLeft ArrowRight Escape"
       aria-label=${`Packets crossing the network, ${world.world}; figures and curves above say it in numbers`}></canvas>
     <canvas ref=${raster} class="raster" role="img"
       aria-label=${`Departures from ${rows.map((row) => row.name).join(" and from ")}, ${world.world}`}></canvas>
@@ -178,7 +188,7 @@ function lasting(ns) {
 }
 
 function Life() {
-  if (!chosen.value) return html`<p class="note">Click a packet to see its life.</p>`;
+  if (!chosen.value) return html`<p class="note">Click a packet to see its life; or Tab to a picture, and ← and →.</p>`;
   const { world, lives } = traces.value.worlds[chosen.value.index];
   const life = lives[chosen.value.number];
   const what = life.kind === 1 ? "Acknowledgement" : "Packet";

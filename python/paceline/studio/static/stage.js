@@ -216,6 +216,14 @@ export class Stage {
     }
     return best;
   }
+
+  // Of the packets that are drawn, the one sent after this one, or before it; the first or last where it is not drawn.
+  packetBeside(number, way) {
+    const drawn = this.hits.filter((_, index) => index % 3 === 2);
+    const place = drawn.indexOf(number);
+    if (place < 0) return drawn.at(way > 0 ? 0 : -1) ?? null;
+    return drawn[(place + way + drawn.length) % drawn.length];
+  }
 }
 
 // Where what waits before a link stands: in rows above its beginning, the first at the wire.

@@ -30,6 +30,15 @@ def test_a_tie_is_said_as_a_tie() -> None:
     assert leaders({"a": {1: 1.0}, "b": {1: 2.0}}, 1) == (None, frozenset())
 
 
+def test_values_that_are_equal_but_for_rounding_have_no_spread() -> None:
+    """Goodputs of three seeds whose flows all got the same, in another order: the mean's last digit is not chance."""
+    found = interval([2414105.5999999996, 2414105.6, 2414105.5999999996])
+    assert found is not None
+    assert found.half == 0
+    assert format_interval(found, 1e6) == "2.414"
+    assert interval([0.0, 0.0, 1e-300]) != interval([0.0, 0.0, 0.0])
+
+
 def test_interval_against_a_textbook_value() -> None:
     # 1..5: s = 1.5811, t(4) = 2.7764
     found = interval([1, 2, 3, 4, 5])

@@ -75,10 +75,10 @@ def interval(samples: Iterable[float | None]) -> Interval | None:
     if not values:
         return None
     count = len(values)
-    # Equal values have no spread: their sum, divided, may be off by its last digit.
-    mean = values[0] if min(values) == max(values) else math.fsum(values) / count
-    if count < 2:
-        return Interval(mean, None, count)
+    # Equal values have no spread: what they are computed from, and their sum, divided, may be off by a last digit.
+    if math.isclose(min(values), max(values), rel_tol=ROUNDING, abs_tol=0.0):
+        return Interval(values[0], 0.0 if count > 1 else None, count)
+    mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     return Interval(mean, student_t(count - 1) * math.sqrt(variance / count), count)
 

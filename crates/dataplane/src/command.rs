@@ -132,7 +132,8 @@ fn pace_interfaces(arguments: &Arguments, say: &mut dyn FnMut(&str)) -> Result<V
 
 #[cfg(not(target_os = "linux"))]
 fn pace_interfaces(_: &Arguments, _: &mut dyn FnMut(&str)) -> Result<Value, Failure> {
-    Err(Failure::System("interfaces are paced on Linux only; --replay works here".to_owned()))
+    let problem = "to pace interfaces needs Linux; `--replay FILE` paces a capture anywhere";
+    Err(ConfigError(problem.to_owned()).into())
 }
 
 /// Paces a capture in its own time.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
 
 from paceline._arguments import typed
 from paceline.cli.options import FILE, MOST_S, QUIET, SET, checked_scenario
-from paceline.terminal.output import DONE, FAILED, columns_of, print_data, print_styled
+from paceline.terminal.output import DONE, FAILED, columns_of, print_data, print_styled, takes_styles
 
 
 @click.command(short_help="Say what a scenario really does, and what is odd.")
@@ -44,5 +43,5 @@ def doctor(file: str, sets: tuple[str, ...], seed: str | None, as_json: bool, st
     else:
         columns = columns_of(sys.stdout)
         width = PLAIN_WIDTH if columns is None else min(columns, MOST_WIDTH)
-        print_styled(as_text(diagnosis, width, colour=columns is not None and not os.environ.get("NO_COLOR")))
+        print_styled(as_text(diagnosis, width, colour=takes_styles(sys.stdout)))
     return FAILED if strict and diagnosis.worst in ("error", "warning") else DONE

@@ -77,10 +77,11 @@ def emulate(
     paceline emulate scenarios/kernel/one-flow.toml --congestion-control bbr
     paceline emulate scenarios/kernel/one-flow.toml --json | jq '.[].engine.valid'
     """
-    from paceline.emulate import kernel_sweep
+    from paceline.emulate import capabilities, kernel_sweep
     from paceline.runs.execute import describe_point
     from paceline.terminal.progress import progress
 
+    capabilities.require_linux()
     choices = _choices(congestion_control, pacers, spin)
     scenario, points = checked_scenario(file, sets, sweeps, seeds)
     store = None

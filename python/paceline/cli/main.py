@@ -46,7 +46,8 @@ _EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 int
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and leaves with its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
+        encoding = "utf-8" if sys.platform == "win32" else None  # JSON's, where a pipe would have a code page's
+        sys.stdout.reconfigure(encoding=encoding, errors="replace")
     try:
         # A shell starts what it runs in the background with it ignored; finished runs are to be kept there too.
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+import platform
 from pathlib import Path
 
 from paceline.errors import InputError
@@ -15,8 +15,7 @@ _TUN = Path("/dev/net/tun")
 
 def require(command: str = "paceline emulate …") -> None:
     """Raises `InputError`, one line with what is missing and how to grant it to a command."""
-    if not sys.platform.startswith("linux"):
-        raise InputError("emulate: needs Linux, whose TCP it runs; `paceline run` simulates anywhere")
+    require_linux()
     missing = missing_capabilities()
     if missing:
         grant = f"run it as root (sudo), or without root as `unshare --user --map-root-user --net {command}`"
@@ -24,6 +23,12 @@ def require(command: str = "paceline emulate …") -> None:
     if not os.access(_TUN, os.R_OK | os.W_OK):
         grant = "load the module by `modprobe tun`, or start the container with --device /dev/net/tun"
         raise InputError(f"emulate: {_TUN} cannot be opened, and devices are made there; {grant}")
+
+
+def require_linux() -> None:
+    """Raises `InputError` on any other system."""
+    if platform.system() != "Linux":
+        raise InputError("emulate: needs Linux, whose TCP it runs; `paceline run` simulates the same anywhere")
 
 
 def missing_capabilities() -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -73,6 +72,8 @@ class Namespace:
 
         The device is gone when the descriptor is closed.
         """
+        import fcntl  # which Windows has not, where this module is loaded too
+
         with self.inside():
             descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
             kind = (_TAP if ethernet else _TUN) | _NO_HEADER

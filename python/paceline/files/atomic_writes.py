@@ -8,7 +8,6 @@ its writer on this machine or on another that shares the directory.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import time
@@ -17,10 +16,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from paceline.files.locks import OPEN_FILES_STAY, lock
 from paceline.files.regular_files import open_regular, reading
 
 #: Where locks do not work, what has not been touched for so long is left over.
 _ABANDONED_S = 24 * 3600.0
+#: On Windows a file is closed before it takes its name: it is nobody's for a moment.
+_RENAMED_S = 60.0
 
 
 @contextlib.contextmanager
@@ -32,6 +34,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if OPEN_FILES_STAY:
+                file.close()
             partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
@@ -59,7 +63,7 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[bool]:
     """
     with os.fdopen(open_regular(path, os.O_RDWR | os.O_CREAT), "r+b") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file, wait=wait)
         except BlockingIOError:
             yield False
             return
@@ -72,13 +76,18 @@ def clear_leftovers(folder: Path) -> None:
     """Removes what processes that have died left half-written in a folder."""
     for partial in folder.glob(".*.partial"):
         with contextlib.suppress(OSError), reading(partial) as file:
+            age_s = time.time() - os.fstat(file.fileno()).st_mtime
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file)
             except BlockingIOError:
                 continue
             except OSError:  # no locks here
-                if time.time() - os.fstat(file.fileno()).st_mtime < _ABANDONED_S:
+                if age_s < _ABANDONED_S:
                     continue
+            if OPEN_FILES_STAY:
+                if age_s < _RENAMED_S:
+                    continue
+                file.close()
             partial.unlink(missing_ok=True)
 
 
@@ -128,7 +137,7 @@ class AtomicFiles:
 
 def flush(path: Path) -> None:
     """Puts a file, or the names in a folder, on the disk. Raises `OSError`."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDWR if OPEN_FILES_STAY else os.O_RDONLY)  # Windows flushes what it may write
     try:
         os.fsync(descriptor)
     finally:
@@ -146,7 +155,7 @@ def create_locked(path: Path) -> tuple[Path, IO[bytes]]:
             raise
         taken = False
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file)
         except BlockingIOError:  # `clear_leftovers` holds it, and is about to remove it
             taken = True
         except OSError:  # no locks here

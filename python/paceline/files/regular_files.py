@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import stat
+import sys
 from pathlib import Path
 
 _KINDS = {
@@ -19,6 +20,10 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+if sys.platform == "win32":
+    _SAFELY = os.O_BINARY  # bytes as they are
+else:
+    _SAFELY = os.O_NONBLOCK | os.O_NOCTTY  # waits for nobody, and takes no terminal
 
 
 def check_regular(path: str | os.PathLike[str]) -> os.stat_result:
@@ -37,7 +42,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
     except FileNotFoundError:
         if not flags & os.O_CREAT:
             raise
-    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
+    descriptor = os.open(path, flags | _SAFELY, 0o666)
     try:
         _regular(os.fstat(descriptor), path)
     except OSError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,11 +101,17 @@ def _free() -> Iterator[int]:
         with contextlib.suppress(OSError, ValueError):
             limit, used = (int(Path("/sys/fs/cgroup", name).read_text(encoding="ascii")) for name in (most, now))
             yield max(limit - used, 0)
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-            yield max(limit - pages * resource.getpagesize(), 0)
+    if sys.platform != "win32":  # no limit is known there; see `_VARIABLE`
+        import resource
+
+        if sys.platform != "linux":  # which alone says what is free
+            with contextlib.suppress(OSError, ValueError):
+                yield os.sysconf("SC_PHYS_PAGES") * resource.getpagesize()
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+                yield max(limit - pages * resource.getpagesize(), 0)
 
 
 def amount(count: float) -> str:

@@ -2,8 +2,8 @@
 
 A lease is a lock on one byte of a file, at a place that the run's key says. The system takes it away from a process
 that dies, at once, so there is nothing to renew or to expire; over NFS it does so when the other machine comes back,
-or its lease there ends. Locks are of the open file (Linux's ``F_OFD_SETLK``), so two stores in one process count as
-two.
+or its lease there ends. On Linux locks are of the open file, so two stores in one process count as two; elsewhere of
+the process (see `locks`).
 
 Who holds leases says so in a file beside, ``.holder.…``, which it keeps locked as long as it lives: so that one who
 waits can be told for whom.
@@ -15,11 +15,9 @@ system without locks every lease is granted.
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
 import socket
-import struct
+import sys
 import threading
 import time
 import weakref
@@ -27,12 +25,8 @@ from pathlib import Path
 from typing import IO
 
 from paceline.files.atomic_writes import create_locked
+from paceline.files.locks import lock, lock_byte, unlock_byte
 from paceline.files.regular_files import open_regular, reading
-
-#: Linux's `struct flock` where files have 64 bits: type, whence, start, length, process.
-_FLOCK = "hhqqi4x"
-_HELD = (errno.EAGAIN, errno.EACCES)
-
 
 #: Those of this process. A fork of it, as of a process pool, must not keep them when this process dies.
 _open: weakref.WeakSet[Leases] = weakref.WeakSet()
@@ -51,7 +45,8 @@ class Leases:
 
     def take(self, key: str) -> bool:
         """Whether the run of this key is ours to do; another holder has it otherwise."""
-        taken = self._set(fcntl.F_WRLCK, key)
+        with self._lock:
+            taken = self._file >= 0 and lock_byte(self._file, _place_of(key))
         if taken and self._name is None:
             with contextlib.suppress(OSError):  # only what others are told
                 self._give_name()
@@ -59,7 +54,9 @@ class Leases:
 
     def release(self, key: str) -> None:
         """Gives a lease back."""
-        self._set(fcntl.F_UNLCK, key)
+        with self._lock:
+            if self._file >= 0:
+                unlock_byte(self._file, _place_of(key))
 
     def holders(self) -> list[str]:
         """Who else holds leases, or has held some: ``process 4711 on hal since 09:12:33``."""
@@ -97,9 +94,10 @@ class Leases:
         if self._name is not None:
             path, file = self._name
             self._name = None
-            path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):
                 file.close()
+            with contextlib.suppress(OSError):  # on Windows, where somebody just reads it
+                path.unlink(missing_ok=True)
 
     def _forget(self) -> None:
         if self._file >= 0:
@@ -113,23 +111,16 @@ class Leases:
             self._name[1].close()
             self._name = None
 
-    def _set(self, kind: int, key: str) -> bool:
-        with self._lock:
-            if self._file < 0:
-                return False
-            place = struct.pack(_FLOCK, kind, os.SEEK_SET, int(key[:15], 16), 1, 0)
-            try:
-                fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, place)
-            except OSError as error:
-                return error.errno not in _HELD
-            return True
+
+def _place_of(key: str) -> int:
+    return int(key[:15], 16)
 
 
 def _said_by_the_living(path: Path) -> str | None:
     """What a holder says of itself; ``None`` where it has died."""
     with reading(path) as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock(file, shared=True)
         except OSError:  # held, or no locks here
             return file.read(200).decode(errors="replace") or None
     return None
@@ -140,4 +131,5 @@ def _leave_to_the_parent() -> None:
         leases.leave_to_the_parent()
 
 
-os.register_at_fork(after_in_child=_leave_to_the_parent)
+if sys.platform != "win32":  # it has no forks
+    os.register_at_fork(after_in_child=_leave_to_the_parent)

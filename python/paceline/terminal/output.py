@@ -76,8 +76,14 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], names: int, 
     columns = columns_of(sys.stdout)
     cells = [list(map(escape_controls, row)) for row in rows]
     lines = table(list(map(escape_controls, head)), cells, names, columns, texts)
-    bold = columns is not None and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "dumb")
+    bold = takes_styles(sys.stdout)
     print_styled("".join(f"\x1b[1m{text}\x1b[0m\n" if bold and is_head else f"{text}\n" for text, is_head in lines))
+
+
+def takes_styles(stream: TextIO) -> bool:
+    """Whether it is a terminal that draws in bold and colours, and over what it has drawn; Windows' do not say."""
+    said = os.environ.get("TERM") not in (None, "dumb") and not os.environ.get("NO_COLOR")
+    return said and columns_of(stream) is not None
 
 
 def columns_of(stream: TextIO) -> int | None:

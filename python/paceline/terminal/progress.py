@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import html
-import os
 import sys
 import threading
 import time
@@ -17,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from paceline.terminal.escapes import escape_controls
-from paceline.terminal.output import columns_of, say, verbosity
+from paceline.terminal.output import say, takes_styles, verbosity
 
 #: Called with the share that is done, 0 to 1, and the numbers of runs finished and wanted.
 Watch = Callable[[float, int, int], None]
@@ -133,9 +132,7 @@ def _told(title: str) -> Iterator[_Step]:
         yield step
         return
     done = threading.Event()
-    # a bar is drawn over itself, which is not for every terminal
-    is_plain = columns_of(sys.stderr) is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") in (None, "dumb")
-    tell = _write_lines if is_plain else _draw_bar
+    tell = _draw_bar if takes_styles(sys.stderr) else _write_lines
     thread = threading.Thread(target=tell, args=(step, done), name="paceline-progress", daemon=True)
     thread.start()
     try:

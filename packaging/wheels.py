@@ -1,8 +1,10 @@
-"""The wheels of a release, for Linux on x86-64 and aarch64, made on one machine. ``make wheels``.
+"""The wheels of a release, for Linux and Windows, made on one Linux machine. ``make wheels``.
 
-Zig's C compiler links for the other processor, and for a C library as old as glibc 2.17. ``--try`` then installs both
-wheels, the one for aarch64 under QEMU with Debian 12's Python for that processor, and runs scenarios with both: results
-are equal to the byte. It needs ``qemu-aarch64-static`` and apt, a network, and no rights.
+Zig's C compiler links for the other systems and processors, and on Linux for a C library as old as glibc 2.17. With
+``--try`` scenarios are run with what can be run here, and results are equal to the byte: with both wheels for Linux,
+the one for aarch64 under QEMU with Debian 12's Python for that processor; and with the engine alone, without Python,
+as a program for Windows under Wine. It needs apt, a network and no rights, and of Debian's packages
+``qemu-user-static``, ``wine64`` and ``gcc-mingw-w64-x86-64``.
 """
 
 from __future__ import annotations
@@ -11,16 +13,27 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tomllib
+import zipfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 ROOT = Path(__file__).parent.parent
-TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
-#: glibc's oldest, in the name of a wheel (PEP 600).
+WINDOWS = "x86_64-pc-windows-gnu"
+#: What each is tried by.
+TARGETS = {
+    "x86_64-unknown-linux-gnu": "the wheel, on this machine",
+    "aarch64-unknown-linux-gnu": "the wheel, under QEMU",
+    WINDOWS: "the engine without Python, under Wine",
+}
+#: glibc's oldest, in the name of a wheel for Linux (PEP 600).
 COMPATIBILITY = "manylinux_2_17"
 #: What Python needs there, packages of Debian 12.
 _PYTHON = ["python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libc6", "libgcc-s1", "libstdc++6"]
@@ -38,14 +51,51 @@ TRIED: dict[str, Sequence[str]] = {
 }
 
 
-def build(out: Path, targets: Sequence[str]) -> list[Path]:
+#: What the core for Windows exports: the name that maturin 1.16 asks the linker for, and the one that Python looks for.
+_START = """
+.globl "PyInit_paceline._core"
+"PyInit_paceline._core":
+    jmp PyInit__core
+.section .drectve,"yni"
+.ascii " -export:PyInit__core"
+"""
+#: What Wine 8 lacks, in C.
+_PRNG = """
+#include <windows.h>
+#include <ntsecapi.h>
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return RtlGenRandom(data, (ULONG)length); }
+"""
+
+
+def build(out: Path, targets: Iterable[str]) -> list[Path]:
     """A wheel a target."""
     shutil.rmtree(out, ignore_errors=True)
     for target in targets:
         _run(["rustup", "target", "add", target])
-        command = ["maturin", "build", "--release", "--locked", "--zig", "--compatibility", COMPATIBILITY]
-        _run([*command, "--target", target, "--out", str(out)])
-    return sorted(out.glob("*.whl"))
+        command = ["maturin", "build", "--release", "--locked", "--zig"]
+        if "linux" in target:
+            command += ["--compatibility", COMPATIBILITY]
+        command += ["--target", target, "--out", str(out)]
+        if target == WINDOWS:
+            command += ["--", "-C", f"link-arg={_alias(ROOT / 'target' / 'wheels-alias')}"]
+        _run(command)
+    wheels = sorted(out.glob("*.whl"))
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            (core,) = (name for name in archive.namelist() if re.fullmatch(r"paceline/_core\S*\.(so|pyd)", name))
+            if b"PyInit__core\0" not in archive.read(core):
+                sys.exit(f"wheels: {wheel.name}: Python would not find PyInit__core in {core}")
+    return wheels
+
+
+def _alias(folder: Path) -> Path:
+    """For Zig's linker, which maturin has export the function that Python calls first by the module's full name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source, assembled = folder / "alias.s", folder / "alias.o"
+    source.write_text(_START)
+    zig = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu"]
+    _run([*zig, "-c", str(source), "-o", str(assembled)])
+    return assembled
 
 
 def results(command: Sequence[str], scenario: str, folder: Path, environment: dict[str, str]) -> Any:
@@ -64,14 +114,15 @@ def _without_times(value: Any) -> Any:
 
 
 def compare(wheels: Sequence[Path], work: Path) -> None:
-    """Both wheels on the same scenarios: ends the program where they differ."""
+    """What can be run here, on the same scenarios: ends the program where results differ."""
     if platform.machine() != "x86_64":
         sys.exit("wheels: --try compares with x86-64, and this machine is none")
     shutil.rmtree(work, ignore_errors=True)
     commands = [
-        _of_here(_one(wheels, "x86_64"), work / "x86_64"),
-        _of_aarch64(_one(wheels, "aarch64"), work / "aarch64"),
+        _of_here(_one(wheels, "linux*x86_64"), work / "x86_64"),
+        _of_aarch64(_one(wheels, "linux*aarch64"), work / "aarch64"),
     ]
+    engine = _of_windows(work / "windows")
     for scenario in TRIED:
         here, there = (
             results(command, scenario, work / "runs" / processor, environment)
@@ -79,7 +130,30 @@ def compare(wheels: Sequence[Path], work: Path) -> None:
         )
         if here != there:
             sys.exit(f"wheels: {scenario}: results differ between the processors")
-        print(f"{scenario}: the same results on both processors", flush=True)
+        _compare_engine(engine, commands[0], scenario, work / "runs" / "x86_64")
+        print(f"{scenario}: the same results on both processors, and on Windows", flush=True)
+    for target, how in TARGETS.items():
+        print(f"{target}: {how}", flush=True)
+
+
+def _compare_engine(
+    engine: tuple[list[str], dict[str, str]], package: tuple[list[str], dict[str, str]], scenario: str, folder: Path
+) -> None:
+    """The engine alone, which knows no sweep, beside the package: ends the program where results differ."""
+    command, environment = package
+    settings = [word for setting in TRIED[scenario] for word in ("--set", setting)]
+    kept = [*command, "run", f"{scenario}.toml", "--quiet", *settings, "--out", scenario]
+    _run(kept, cwd=folder, env=environment)
+    tables = tomllib.loads((folder / scenario / "scenario.toml").read_text(encoding="utf-8"))
+    base = folder / scenario / "base.toml"
+    alone = {name: one for name, one in tables.items() if name not in {"sweep", "seeds"}}
+    base.write_text(tomli_w.dumps(alone), encoding="utf-8")
+    (here,) = json.loads(_run([*command, "run", str(base), "--json", "--quiet"], cwd=folder, env=environment))
+    command, environment = engine
+    said, _, _ = _run([*command, f"Z:{base}"], env=environment).partition("core packets:")
+    there = json.loads(said)
+    if len(there) < 3 or there != {name: here[name] for name in there}:
+        sys.exit(f"wheels: {scenario}: results differ on Windows")
 
 
 def _of_here(wheel: Path, folder: Path) -> tuple[list[str], dict[str, str]]:
@@ -95,6 +169,21 @@ def _of_aarch64(wheel: Path, folder: Path) -> tuple[list[str], dict[str, str]]:
     _run([*install, "--python-version", "3.11", *platforms, "--only-binary=:all:", str(wheel)])
     command = ["qemu-aarch64-static", "-L", str(root), str(root / "usr/bin/python3.11"), "-m", "paceline"]
     return command, os.environ | {"PYTHONPATH": str(packages), "PYTHONHOME": str(root / "usr")}
+
+
+def _of_windows(folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The engine as a program; and a library of Windows that Debian's Wine does not have, for Rust's hash maps."""
+    _run(["rustup", "target", "add", WINDOWS])
+    target = ROOT / "target" / "wheels-windows"
+    build = ["cargo", "build", "--release", "--locked", "--package", "paceline-sim", "--example", "engine"]
+    _run([*build, "--target", WINDOWS, "--target-dir", str(target)], cwd=ROOT)
+    folder.mkdir(parents=True)
+    shutil.copy(target / WINDOWS / "release" / "examples" / "engine.exe", folder)
+    (folder / "prng.c").write_text(_PRNG)
+    library = ["x86_64-w64-mingw32-gcc", "-shared", "prng.c", "-o", "bcryptprimitives.dll", "-ladvapi32"]
+    _run(library, cwd=folder)
+    environment = os.environ | {"WINEPREFIX": str(folder / "prefix"), "WINEDEBUG": "-all"}
+    return ["wine", str(folder / "engine.exe")], environment
 
 
 def _unpack_python(root: Path, state: Path) -> None:
@@ -118,8 +207,8 @@ def _unpack_python(root: Path, state: Path) -> None:
         _run(["dpkg", "-x", str(package), str(root)])
 
 
-def _one(wheels: Sequence[Path], processor: str) -> Path:
-    return next(wheel for wheel in wheels if wheel.stem.endswith(processor))
+def _one(wheels: Sequence[Path], tag: str) -> Path:
+    return next(wheel for wheel in wheels if wheel.match(f"*{tag}.whl"))
 
 
 def _run(command: Sequence[str], **options: Any) -> str:
@@ -136,7 +225,9 @@ def main() -> None:
     """Builds, and tries what is built if that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="DIR", help="where the wheels go (dist/)")
-    parser.add_argument("--try", dest="tries", action="store_true", help="run scenarios with both, and compare")
+    parser.add_argument(
+        "--try", dest="tries", action="store_true", help="run scenarios with what runs here, and compare"
+    )
     parser.add_argument("--built", action="store_true", help="the wheels are there: build none")
     options = parser.parse_args()
     wheels = sorted(options.out.glob("*.whl")) if options.built else build(options.out, TARGETS)

@@ -125,12 +125,18 @@ def test_the_source_distribution_has_all_that_a_wheel_is_made_of(tmp_path: Path)
     assert "crates/sim/build.rs" in members
 
 
-def test_the_wheels_of_a_release_are_for_the_processors_that_the_documentation_names() -> None:
+def test_the_wheels_of_a_release_are_for_the_platforms_that_the_documentation_names() -> None:
     wheels = script("wheels")
-    processors = {target.partition("-")[0].replace("_", "-") for target in wheels.TARGETS}
+    systems = {"linux": "Linux", "apple": "macOS", "pc": "Windows"}
+    built = set()
+    for target in wheels.TARGETS:
+        processor, *rest = target.split("-")
+        system = next(name for word, name in systems.items() if word in rest)
+        built.add((system, {"x86_64": "x86-64"}.get(processor, "arm64" if system == "macOS" else processor)))
     for page in ("docs/howto/install.md", "packaging/index.md"):
         text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
-        named = re.search(r"Wheels are for Linux on (\S+) and (\S+?)[.\s]", text)
-        assert named, page
-        assert set(named.groups()) == processors, page
+        said = re.search(r"Wheels are for (.*? Windows on \S+)", text)
+        assert said, page
+        named = re.findall(r"(Linux|macOS|Windows) on ([\w-]+)(?: and ([\w-]+))?", said[1])
+        assert {(system, one) for system, *processors in named for one in processors if one} == built, page
     assert all((ROOT / "scenarios" / f"{name}.toml").is_file() for name in wheels.TRIED)

@@ -97,7 +97,7 @@ bench: $(VENV)/.installed
 bench-advise: $(VENV)/.installed  ## Advice on 200 drawn questions beside an exhaustive search: utility, coverage, cost; QUESTIONS= for fewer, goes on where it stopped; two hours
 	$(BIN)/python benches/advise.py --questions $(QUESTIONS)
 
-wheels: $(VENV)/.wheels | rust  ## The wheels of a release in dist/, for Linux and Windows; TRY=--try also runs what it can, under QEMU and Wine
+wheels: $(VENV)/.wheels | rust  ## The wheels of a release in dist/, for Linux, macOS and Windows; TRY=--try also runs what it can, under QEMU and Wine
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python packaging/wheels.py $(TRY)
 
 trial: $(VENV)/.installed  ## A new user's first minutes: the wheel alone, in an empty folder, without a network; fetches JupyterLab before

@@ -1,10 +1,10 @@
-"""The wheels of a release, for Linux and Windows, made on one Linux machine. ``make wheels``.
+"""The wheels of a release, for Linux, macOS and Windows, made on one Linux machine. ``make wheels``.
 
 Zig's C compiler links for the other systems and processors, and on Linux for a C library as old as glibc 2.17. With
 ``--try`` scenarios are run with what can be run here, and results are equal to the byte: with both wheels for Linux,
 the one for aarch64 under QEMU with Debian 12's Python for that processor; and with the engine alone, without Python,
-as a program for Windows under Wine. It needs apt, a network and no rights, and of Debian's packages
-``qemu-user-static``, ``wine64`` and ``gcc-mingw-w64-x86-64``.
+as a program for Windows under Wine. What is for macOS is linked, and not run. It needs apt, a network and no
+rights, and of Debian's packages ``qemu-user-static``, ``wine64`` and ``gcc-mingw-w64-x86-64``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ WINDOWS = "x86_64-pc-windows-gnu"
 TARGETS = {
     "x86_64-unknown-linux-gnu": "the wheel, on this machine",
     "aarch64-unknown-linux-gnu": "the wheel, under QEMU",
+    "aarch64-apple-darwin": "linked, not run",
     WINDOWS: "the engine without Python, under Wine",
 }
 #: glibc's oldest, in the name of a wheel for Linux (PEP 600).

@@ -4,7 +4,10 @@
 //! frames and take them: captures ([`replay`]); on Linux packet sockets ([`packet`]) and
 //! AF_XDP sockets ([`xdp`]).
 
-#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only interfaces use it, which only Linux has"))]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "only interfaces use it, which only Linux has")
+)]
 
 pub mod command;
 pub mod config;

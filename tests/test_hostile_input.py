@@ -112,6 +112,19 @@ def test_every_wrong_option_is_told(command: Command, tiny: Path) -> None:
     assert lines[-1].endswith("(line 2)")
 
 
+def test_a_link_of_a_graph_is_found() -> None:
+    scenario = pl.Scenario.load(Path(__file__).parent.parent / "scenarios" / "shared-memory.toml")
+    with pytest.raises(pl.InputError, match=r"^network\.links\.to-client\.rate: .*; write link\.to-client\.rate$"):
+        scenario.set("network.links.to-client.rate", "1 Gbit/s")
+    tables = scenario.to_dict()
+    tables["link"][0]["name"] = "up.2"
+    dotted = pl.Scenario(tables)
+    written = r'has no entry "up"; a name with a dot is written in quotes: link\."up\.2"\.rate$'
+    with pytest.raises(pl.InputError, match=written):
+        dotted.set("link.up.2.rate", "1 Gbit/s")
+    assert dotted.set('link."up.2".rate', "2 Gbit/s").to_dict()["link"][0]["rate"] == "2 Gbit/s"
+
+
 def test_python_is_told_the_lines_of_the_file(tiny: Path) -> None:
     tiny.write_text(TINY.replace('"4 s"', "4").replace("buffer =", "bufer ="))
     seen = pl.Scenario.load(tiny)

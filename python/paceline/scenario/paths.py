@@ -63,6 +63,8 @@ def assign(document: dict[str, Any], path: str, value: Any) -> None:
         document.setdefault(keys[0], {})
     here: Any = document
     for depth, key in enumerate(keys[:-1]):
+        if keys[:2] == ("network", "links") and depth < 2 and "link" in document:
+            raise InputError(f"{join_path(keys)}: no such key; write {join_path(('link', *keys[2:]))}")
         here = _child(here, keys, depth, key)
     last = keys[-1]
     if isinstance(here, list):
@@ -194,7 +196,11 @@ def _position(entries: list[Any], keys: tuple[str, ...], depth: int, key: str) -
     remedy = f"write its number, 0 to {len(entries) - 1}, or its name" + (f" ({known})" if known else "")
     alike = [name for name, entry in zip(names, entries, strict=True) if _kind(entry) == key]
     close = difflib.get_close_matches(key, names, 1)
-    if alike and keys[:depth] == ("traffic",):
+    dotted = next((name for name in names if "." in name and ".".join(keys[depth:]).startswith(f"{name}.")), None)
+    if dotted:
+        rest = keys[depth + dotted.count(".") + 1 :]
+        remedy = f"a name with a dot is written in quotes: {join_path((*keys[:depth], dotted, *rest))}"
+    elif alike and keys[:depth] == ("traffic",):
         written = [join_path((*keys[:depth], name, *keys[depth + 1 :])) for name in alike]
         remedy = f"what has that kind has {'a name' if len(alike) == 1 else 'names'}; write {' or '.join(written)}"
     elif close and close[0]:

@@ -41,6 +41,12 @@ _PYTHON = ["python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib"
 _PYTHON += ["zlib1g", "libexpat1", "libssl3", "libffi8", "libbz2-1.0", "liblzma5", "libsqlite3-0", "libuuid1"]
 #: Tags of wheels that others have made for it.
 _PLATFORMS = ("manylinux2014_aarch64", "manylinux_2_27_aarch64", "manylinux_2_28_aarch64")
+#: What --try runs, and the package of Debian that has it.
+_FOR_TRIES = {
+    "qemu-aarch64-static": "qemu-user-static",
+    "wine": "wine64",
+    "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
+}
 #: What is run, and what is changed in it so that an emulated processor is done in seconds.
 TRIED: dict[str, Sequence[str]] = {
     "one-flow": (),
@@ -231,6 +237,9 @@ def main() -> None:
     )
     parser.add_argument("--built", action="store_true", help="the wheels are there: build none")
     options = parser.parse_args()
+    missing = [name for name in _FOR_TRIES if options.tries and not shutil.which(name)]
+    if missing:  # before a build of some minutes
+        sys.exit(f"wheels: --try needs {', '.join(missing)}; install {' '.join(_FOR_TRIES.values())}")
     wheels = sorted(options.out.glob("*.whl")) if options.built else build(options.out, TARGETS)
     for wheel in wheels:
         print(wheel, flush=True)

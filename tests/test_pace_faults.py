@@ -123,10 +123,12 @@ def test_an_egress_without_carrier_holds_nothing_back(wire: net.Wire, back_end: 
     summary = pacer.stop()["forward"]
     count, received = len(stream.sent_ns), stream.received
     assert received.reordered() == received.duplicates() == 0
-    rejected = summary["dropped"]["rejected"]
-    assert rejected == sum(summary["dropped"].values())
+    dropped = summary["dropped"]
+    # "outage": where a busy machine keeps the pacer from its processor for so long that traffic passes without it
+    assert dropped["rejected"] > 0
+    assert dropped["rejected"] + dropped["outage"] == sum(dropped.values())
     # what the host at the right had when its interface went down is lost there
-    assert 0 <= count - len(received.numbers) - rejected < 64
+    assert 0 <= count - len(received.numbers) - sum(dropped.values()) < 64
     assert received.numbers[-1] == count - 1
     # none that came in meanwhile leaves long afterwards
     ages_ns = [b - a for a, b in zip(received.sent_ns, received.at_ns, strict=True)]

@@ -21,7 +21,7 @@ from paceline.files.regular_files import open_regular, reading
 
 #: Where locks do not work, what has not been touched for so long is left over.
 _ABANDONED_S = 24 * 3600.0
-#: On Windows a file is closed before it takes its name: it is nobody's for a moment.
+#: On Windows a file is closed before it takes its name, and has no lock for a moment.
 _RENAMED_S = 60.0
 
 

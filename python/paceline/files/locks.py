@@ -1,7 +1,7 @@
 """Locks on files that are open: the system takes them away from a process that dies.
 
 POSIX locks a whole file (``flock``), and one byte of it (Linux's ``F_OFD_SETLK``, elsewhere ``lockf``). Windows locks
-bytes alone, which nobody else can then read: there a byte that is behind the end of every file here stands for it.
+bytes alone, which no other process can then read: there a byte that is behind the end of every file here stands for it.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _KINDS = {
 if sys.platform == "win32":
     _SAFELY = os.O_BINARY  # bytes as they are
 else:
-    _SAFELY = os.O_NONBLOCK | os.O_NOCTTY  # waits for nobody, and takes no terminal
+    _SAFELY = os.O_NONBLOCK | os.O_NOCTTY  # does not wait, and takes no terminal
 
 
 def check_regular(path: str | os.PathLike[str]) -> os.stat_result:

@@ -96,7 +96,7 @@ class Leases:
             self._name = None
             with contextlib.suppress(OSError):
                 file.close()
-            with contextlib.suppress(OSError):  # on Windows, where somebody just reads it
+            with contextlib.suppress(OSError):  # on Windows, where another process reads it
                 path.unlink(missing_ok=True)
 
     def _forget(self) -> None:

@@ -91,7 +91,7 @@ def state_of(scenario: Scenario) -> Scenario:
     paced = scenario.replaced(document | {"pacing": {"method": "host"}})
     try:
         paced.check_settings()
-    except InputError:  # nobody sends TCP
+    except InputError:  # no traffic is TCP
         document.pop("pacing", None)
         return scenario.replaced(document)
     return paced

@@ -30,7 +30,7 @@ impl Tcp {
             let late = self.late.take(place);
             let own = select_unpredictable(place == seq, sent, Instant::MAX);
             let delay = now.since(select_unpredictable(late < own, late, own));
-            if place < self.syn() {
+            if self.is_syn(place) {
                 continue;
             }
             tell(delay);
@@ -91,10 +91,10 @@ impl Hosts<'_> {
         }
         let Source::Tcp(tcp) = &mut flow.source else { return self.receive_open_loop(packet) };
         let Some(seq) = tcp.number_of(packet.seq) else { return }; // of a connection that is no more
-        if counting && seq >= tcp.syn() {
+        if counting && !tcp.is_syn(seq) {
             flow.delays.receives(now.since(packet.sent));
         }
-        if flow.observed.delays() && seq >= tcp.syn() && !tcp.receiver.has(seq) {
+        if flow.observed.delays() && !tcp.is_syn(seq) && !tcp.receiver.has(seq) {
             let first = tcp.late.first(seq, tcp.receiver.next()).min(packet.sent);
             self.instruments.arrives_first(id, now.since(first), now);
         }

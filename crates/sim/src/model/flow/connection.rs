@@ -143,6 +143,12 @@ impl Tcp {
         self.sender.config().syn.is_some().into()
     }
 
+    /// This packet has no payload. The configuration lies far from the receiver: only the first packet reads it.
+    #[inline(always)]
+    pub(crate) fn is_syn(&self, seq: u32) -> bool {
+        seq < 1 && self.syn() > 0
+    }
+
     /// Its packets are ECN-capable.
     pub(crate) fn has_ecn(&self) -> bool {
         self.sender.config().ecn != EcnMode::Off

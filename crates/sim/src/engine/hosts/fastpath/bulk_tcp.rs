@@ -82,7 +82,7 @@ impl Hosts<'_> {
         let rest = if BARE { None } else { tcp.rest.get() };
         let (base, deliver) = rest.map_or((0, u32::MAX), |rest| (rest.base, rest.messages.marks.deliver));
         let (seq, sent, delay) = (event.seq.wrapping_sub(base), event.sent, at.after(event.sent));
-        let counts = self.counting && seq >= tcp.syn();
+        let counts = self.counting && !tcp.is_syn(seq);
         if counts {
             delays.receives(delay);
         }

@@ -77,6 +77,7 @@ impl<K: Kernel> XdpPort<K> {
         while let Some(at) = self.completed.take() {
             self.put_back(at);
         }
+        self.completed.put_back();
     }
 
     /// The chunk around an address is free.

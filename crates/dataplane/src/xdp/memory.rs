@@ -69,7 +69,8 @@ impl Chunks {
     /// Where the chunk begins that an address lies in; `None` where it lies in none.
     #[inline]
     pub(super) fn start_of(&self, at: u64) -> Option<u64> {
-        (at < self.mapping.len() as u64).then_some(at - at % self.chunk)
+        // sizes are powers of two, and a division would cost as much as all else that is done with an address
+        (at < self.mapping.len() as u64).then_some(at & !(self.chunk - 1))
     }
 
     /// Where the chunk begins that a frame lies in, all of it.

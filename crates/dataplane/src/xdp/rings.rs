@@ -261,12 +261,15 @@ impl<M: Memory<Entry = u64>> Addresses<M> {
         self.0.publish();
     }
 
-    /// One that the kernel has done with; it is given back at once.
+    /// One that the kernel has done with.
     #[inline]
     pub(super) fn take(&mut self) -> Option<u64> {
-        let address = self.0.take()?;
+        self.0.take()
+    }
+
+    /// What was taken is the kernel's again.
+    pub(super) fn put_back(&mut self) {
         self.0.put_back();
-        Some(address)
     }
 }
 

@@ -163,7 +163,7 @@ fn fills(on_producer: Weak, on_consumer: Weak) -> bool {
     })
 }
 
-/// Completion ring: as the receive ring, of addresses, each given back as it is taken.
+/// Completion ring: as the receive ring, of addresses, given back when there are no more.
 fn completes(on_producer: Weak, on_consumer: Weak) -> bool {
     holds(move || {
         let parts = Parts::new(99, on_producer, on_consumer);
@@ -174,7 +174,10 @@ fn completes(on_producer: Weak, on_consumer: Weak) -> bool {
             loop {
                 match ring.take() {
                     Some(address) => break assert_eq!(address, u64::from(number)),
-                    None => yield_now(),
+                    None => {
+                        ring.put_back();
+                        yield_now();
+                    }
                 }
             }
         }

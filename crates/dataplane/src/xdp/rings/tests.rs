@@ -48,13 +48,13 @@ proptest! {
 
     #[test]
     fn what_the_kernel_puts_is_taken_once_and_in_order(
-        start in prop_oneof![Just(0), (u32::MAX - 20)..=u32::MAX], events in prop::collection::vec(0u8..6, 1..200)
+        start in prop_oneof![Just(0), (u32::MAX - 20)..=u32::MAX], events in prop::collection::vec(0u8..7, 1..200)
     ) {
         let mut addresses = Addresses(alone::ring(SIZE, start));
-        let (mut produced, mut there, mut number) = (start, VecDeque::new(), 0u64);
+        let (mut produced, mut there, mut number, mut taken) = (start, VecDeque::new(), 0u64, 0);
         for event in events {
             let room = SIZE - produced.wrapping_sub(addresses.0.memory.consumer().load(Ordering::Acquire));
-            prop_assert_eq!(room as usize, SIZE as usize - there.len()); // what was taken is the kernel's at once
+            prop_assert_eq!(room as usize, SIZE as usize - there.len() - taken); // none that was not given back
             if event < 3 && room > 0 {
                 // SAFETY: an entry that is the kernel's.
                 unsafe { addresses.0.memory.write(produced, number) };
@@ -62,8 +62,13 @@ proptest! {
                 addresses.0.memory.producer().store(produced, Ordering::Release);
                 there.push_back(number);
                 number += 1;
+            } else if event == 6 {
+                addresses.put_back();
+                taken = 0;
             } else if event >= 3 {
-                prop_assert_eq!(addresses.take(), there.pop_front());
+                let next = there.pop_front();
+                taken += usize::from(next.is_some());
+                prop_assert_eq!(addresses.take(), next);
             }
         }
     }

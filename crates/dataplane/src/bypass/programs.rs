@@ -129,8 +129,10 @@ pub(crate) fn driver(state: u32, sockets: u32) -> Vec<Instruction> {
     program.set(R3, XDP_PASS); // where no socket takes it
     program.call(Helper::RedirectMap);
     program.jump_if(R0, If::Equal, XDP_PASS, left);
-    program.set(R1, 1);
-    program.count(R7, TAKEN, R1);
+    // not atomically: there is a socket for one queue, which one processor serves at a time
+    program.load(Size::Double, R1, R7, TAKEN);
+    program.add(R1, 1);
+    program.store(Size::Double, R7, TAKEN, R1);
     program.exit();
     program.place(stale);
     trip(&mut program);

@@ -73,6 +73,7 @@ impl Machine<'_> {
                     stack[place..place + 4].copy_from_slice(&immediate.to_le_bytes());
                 }
                 0x7a => self.store(registers[to], offset, immediate as i64 as u64),
+                0x7b => self.store(registers[to], offset, registers[from]),
                 0xdb => {
                     self.cell(registers[to], offset).fetch_add(registers[from], Ordering::AcqRel);
                 }

@@ -135,7 +135,7 @@ def _run(
 
         def tell(share: float, number: int = number, passed: float = passed, duration: float = duration) -> None:
             if watch:
-                watch((passed + share * duration) / whole, number, len(points))
+                watch((passed + max(0.0, share) * duration) / whole, number, len(points))  # below 0 before it starts
 
         try:
             found = store.get(point.key, point.seed, done.damaged.append) if store else None

@@ -159,13 +159,15 @@ def bursts(results: Results) -> dict[int, float]:
 
 def silence(results: Results) -> dict[int, float]:
     """The longest gap between departures in a round trip, mean over the round trips recorded, seconds, by seed."""
-    found = {}
-    for run in results:
-        times = departures(run)
-        turns = np.floor((times[1:] - times[0]) / RTT_S).astype(int)
-        gaps = np.diff(times)
-        found[run.seed] = float(np.mean([gaps[turns == turn].max() for turn in np.unique(turns)[:-1]]))
-    return found
+    return {run.seed: silence_s(run) for run in results}
+
+
+def silence_s(run: Result) -> float:
+    """The same of one run."""
+    times = departures(run)
+    turns = np.floor((times[1:] - times[0]) / RTT_S).astype(int)
+    gaps = np.diff(times)
+    return float(np.mean([gaps[turns == turn].max() for turn in np.unique(turns)[:-1]]))
 
 
 def departures(run: Result) -> npt.NDArray[np.float64]:

@@ -38,6 +38,12 @@ const MOST_BYTES: u32 = 1 << 24;
 /// A packet so far ahead of the one before it is looked at twice, nanoseconds: a day.
 const LEAP_NS: u64 = 86_400 * 1_000_000_000;
 
+/// No capture is quiet for so long, nanoseconds: ten years.
+const NEVER_NS: u64 = 3_652 * LEAP_NS;
+
+/// As many packets behind one whose time is in doubt say whether it can be.
+const WITNESSES: usize = 8;
+
 /// A packet of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
@@ -251,22 +257,44 @@ impl Capture {
             };
             let Some(found) = found else { return Ok(None) };
             self.taken = found.total;
-            let leaps = self.latest_ns.is_some_and(|latest| found.time_ns.saturating_sub(latest) > LEAP_NS);
-            if !leaps || !self.is_alone(&found) {
+            let leaps = self.latest_ns.is_none_or(|latest| found.time_ns.saturating_sub(latest) > LEAP_NS);
+            if !leaps || !self.is_astray(&found) {
                 return Ok(Some(found));
             }
             self.left_out.mistimed += 1;
         }
     }
 
-    /// Whether the packet behind one that leaps ahead is back where time was: then it was no leap of time.
+    /// Whether the first packet, or one that leaps ahead, is far from where most of those behind it are. Of the last packet,
+    /// and of a first one that lags, only years tell that.
     #[cold]
-    fn is_alone(&mut self, found: &Found) -> bool {
-        let next_ns = match &self.reader {
-            Reader::Pcap(pcap) => pcap.time_behind(&mut self.source, found.total),
-            Reader::Pcapng(pcapng) => pcapng.time_behind(&mut self.source, found.total),
-        };
-        next_ns.is_some_and(|next_ns| found.time_ns.saturating_sub(next_ns) > LEAP_NS)
+    fn is_astray(&mut self, found: &Found) -> bool {
+        let (mut behind, mut back, mut ahead) = (0, 0, 0);
+        let mut bytes = 0;
+        for _ in 0..WITNESSES {
+            let next = match &self.reader {
+                Reader::Pcap(pcap) => pcap.time_behind(&mut self.source, found.total + bytes),
+                Reader::Pcapng(pcapng) => pcapng.time_behind(&mut self.source, found.total + bytes),
+            };
+            let Some((time_ns, total)) = next else { break };
+            if let Some(time_ns) = time_ns {
+                behind += 1;
+                back += usize::from(found.time_ns.saturating_sub(time_ns) > LEAP_NS);
+                ahead += usize::from(time_ns.saturating_sub(found.time_ns) > NEVER_NS);
+            }
+            bytes += total;
+            if bytes > MOST_BYTES as usize {
+                break;
+            }
+        }
+        match self.latest_ns {
+            _ if 2 * back > behind => true,
+            Some(latest) if behind == 0 => {
+                self.packets >= WITNESSES as u64 / 2 && found.time_ns - latest > NEVER_NS
+            }
+            Some(_) => false,
+            None => behind >= WITNESSES / 2 && 2 * ahead > behind,
+        }
     }
 
     /// What kind of file it is.
@@ -293,7 +321,8 @@ impl Capture {
     }
 
     /// Packets left out so far because the time that the capture has for them cannot be: it is before 1970 or after 2554, more
-    /// than a second is left of its seconds, or it is a day ahead of the packets on both sides.
+    /// than a second is left of its seconds, or it is a day ahead of most packets around it; so is the first one that is ten
+    /// years behind those after it, and the last one that is as much ahead of those before.
     pub fn mistimed(&self) -> u64 {
         self.left_out.mistimed
     }

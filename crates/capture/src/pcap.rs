@@ -87,10 +87,12 @@ impl Pcap {
         (fraction_ns < 1_000_000_000).then(|| word(0) * 1_000_000_000 + fraction_ns)
     }
 
-    /// The time of the packet so many bytes on, if there is one.
-    pub(super) fn time_behind(&self, source: &mut Source, bytes: usize) -> Option<u64> {
+    /// The time of the packet so many bytes on, if there is one, and how many bytes it takes.
+    pub(super) fn time_behind(&self, source: &mut Source, bytes: usize) -> Option<(Option<u64>, usize)> {
         let there = source.need(bytes + self.packet_header, "a packet's header").ok()??;
-        self.time_ns(there.get(bytes..)?)
+        let header = there.get(bytes..)?;
+        let captured = word(header, 8, self.big_endian);
+        (captured <= MOST_BYTES).then(|| (self.time_ns(header), self.packet_header + captured as usize))
     }
 }
 

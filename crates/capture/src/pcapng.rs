@@ -189,18 +189,24 @@ impl Pcapng {
         }))
     }
 
-    /// The time of the packet so many bytes on, if the block there is one.
-    pub(super) fn time_behind(&self, source: &mut Source, bytes: usize) -> Option<u64> {
-        let there = source.need(bytes + PACKET_HEADER, "a block").ok()??;
-        let block = there.get(bytes..bytes + PACKET_HEADER)?;
-        let kind = word(block, 0, self.big_endian);
+    /// The time of the packet so many bytes on, if the block there is one, and how many bytes that takes.
+    pub(super) fn time_behind(&self, source: &mut Source, bytes: usize) -> Option<(Option<u64>, usize)> {
+        let there = source.need(bytes + 12, "a block").ok()??;
+        let (kind, length) = (word(there, bytes, self.big_endian), word(there, bytes + 4, self.big_endian));
+        if kind == SECTION || !(12..=MOST_BYTES).contains(&length) {
+            return None;
+        }
         let is_packet = matches!(kind, ENHANCED_PACKET | OBSOLETE_PACKET);
+        if !is_packet || (length as usize) < PACKET_HEADER {
+            return Some((None, length as usize));
+        }
+        let there = source.need(bytes + PACKET_HEADER, "a block").ok()??;
         // what is captured of it is not looked at: it takes no part in this
         let mut body = [0; PACKET_HEADER - 8];
-        body.copy_from_slice(block.get(8..)?);
+        body.copy_from_slice(there.get(bytes + 8..bytes + PACKET_HEADER)?);
         body[12..16].fill(0);
-        let found = is_packet.then(|| self.packet(kind, &body, 0).ok().flatten())??;
-        Some(found.time_ns)
+        let found = self.packet(kind, &body, 0).ok().flatten();
+        Some((found.map(|found| found.time_ns), length as usize))
     }
 
     /// Skips a block that is not read, however long.

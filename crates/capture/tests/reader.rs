@@ -157,6 +157,32 @@ fn an_absurd_time_is_left_out_and_the_others_are_read() {
         (vec![now, now + 1, now + 2], 2)
     );
     assert_eq!(read(pcap(&packets(&[now, far, far + 1]), 1, true, false)), (vec![now, far, far + 1], 0));
+    // several in a row; the first, ahead or behind; the last; a block that is no packet behind it
+    let steady: Vec<u64> = (0..6).map(|step| now + step).collect();
+    for astray in [&[far, far][..], &[far], &[0]] {
+        for place in [0, 3, 6] {
+            let mut times = steady.clone();
+            times.splice(place..place, astray.iter().copied());
+            let (there, left_out) = match (astray, place) {
+                ([0], 3 | 6) => (times.iter().map(|time| now.max(*time)).collect(), 0), // it only runs backwards
+                (&[_, _], 6) => (times.clone(), 0), // two: time goes on from there
+                _ => (steady.clone(), astray.len() as u64),
+            };
+            let (read_times, mistimed) = read(pcap(&packets(&times), 1, true, false));
+            assert_eq!((read_times.len(), mistimed), (there.len(), left_out), "{astray:?} at {place}");
+            if left_out > 0 {
+                assert_eq!(read_times, there);
+            }
+        }
+    }
+    let mut file = [section(false), interface(1, &[option(9, &[9], false)], false)].concat();
+    for (number, time) in [now, far, now + 1, now + 2].into_iter().enumerate() {
+        file.extend(enhanced(&packet(time, b"abc"), false));
+        if number == 1 {
+            file.extend(block(0xbad, b"more", false));
+        }
+    }
+    assert_eq!(read(file), (vec![now, now + 1, now + 2], 1));
     // more than a second left of the seconds
     let mut file = pcap(&packets(&[now, now + 5, now + 9]), 1, true, false);
     file[24 + 19 + 4..24 + 19 + 8].copy_from_slice(&2_000_000_000u32.to_le_bytes());

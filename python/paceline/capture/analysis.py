@@ -142,7 +142,8 @@ class Analysis:
         broken: where and why the capture could not be read further; ``None`` if it was read whole.
         untimed_packets: left out, because the capture has no time for them.
         mistimed_packets: left out, because its time for them cannot be: before 1970, after 2554, with more than a
-            second left of its seconds, or a day ahead of the packets on both sides.
+            second left of its seconds, or a day ahead of most packets around it; at the beginning and at the
+            end also ten years from all others.
         backwards_packets: older than the one before them, and so counted at its time.
         backwards_most_s: the most by which one was, seconds.
         burst_gap_s: a longer gap ends a burst.
@@ -343,7 +344,7 @@ def _notes(analysis: Analysis) -> Iterator[str]:
     if (count := analysis.mistimed_packets) > 0:
         have, are = ("packet has", "is") if count == 1 else ("packets have", "are")
         yield (
-            f"{count} {have} a time that cannot be (before 1970, after 2554, or a day ahead of those on both sides) "
+            f"{count} {have} a time that cannot be (before 1970, after 2554, or far from those around it) "
             f"and {are} left out"
         )
     if analysis.backwards_packets:

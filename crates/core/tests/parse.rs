@@ -324,3 +324,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_advice_for_a_bare_number_has_no_needless_decimals() {
+    for (number, instead) in [("60.0", "\"60 ms\""), ("2.5", "\"2.5 ms\""), ("10.0", "\"10 ms\"")] {
+        let message = parse::span(number).expect_err("refused").to_string();
+        assert_eq!(message, format!("{number:?} has no unit; write for example {instead}"));
+    }
+}
+
+#[test]
+fn a_prefix_alone_is_a_unit_half_written() {
+    for (text, meant) in [("10 M", "Mbit/s"), ("10 G", "Gbit/s"), ("10 k", "kbit/s")] {
+        let message = parse::rate(text).expect_err("refused").to_string();
+        assert!(message.ends_with(&format!("did you mean \"{meant}\"?")), "{message}");
+    }
+    let message = parse::bytes("10 KBytes").expect_err("refused").to_string();
+    assert!(message.ends_with("did you mean \"KB\"?"), "{message}");
+}

@@ -6,6 +6,9 @@ use super::error::{Faults, Result, ScenarioError, shortened, shown};
 use super::keys::{Key, names};
 use super::suggest::suggestion;
 
+/// Keys that a file has before its tables; written behind a table's head, TOML takes them for that table's.
+const OF_THE_FILE: [&str; 5] = ["title", "duration", "warmup", "seed", "pacing"];
+
 /// A value, and the path that leads to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Field<'a> {
@@ -207,8 +210,13 @@ impl<'a> Table<'a> {
 
     /// The same; `all` words which there are, where none is near. Other faults are reported too.
     pub(crate) fn only_listed(&self, keys: &[&str], all: impl Fn() -> String) -> Result<()> {
-        for key in self.map.keys().filter(|key| !keys.contains(&key.as_str())) {
-            let what = suggestion(key, keys.iter().copied(), &all);
+        for (key, value) in self.map.iter().filter(|(key, _)| !keys.contains(&key.as_str())) {
+            let is_astray =
+                !self.path.is_empty() && !value.is_object() && OF_THE_FILE.contains(&key.as_str());
+            let what = suggestion(key, keys.iter().copied(), || match is_astray {
+                true => "it is of the whole file; write it above the first [table]".to_owned(),
+                false => all(),
+            });
             let unknown = ScenarioError::at(&self.path_of(key), format!("unknown key; {what}"));
             let _ = self.faults.note::<()>(Err(unknown));
         }

@@ -65,6 +65,7 @@ pub(super) fn of_range(low: &str, high: &str, wanted: Kind, usual: Option<Usual>
 
 /// `number` with a unit, most likely first, where it is as `like` counts.
 fn ways(number: &str, like: &str, wanted: Kind, usual: Option<Usual>) -> Vec<String> {
+    let number = number.strip_suffix(".0").unwrap_or(number); // TOML's 10.0 and 1e1
     let size: f64 = like.parse().unwrap_or(f64::NAN);
     let is_whole = size.fract() == 0.0;
     let as_is = |unit: &str| Some(format!("{number} {unit}"));

@@ -238,6 +238,14 @@ fn spell_out(field: &Field<'_>, text: &str, beside: &Map<String, Value>) -> Resu
         }
     } else if !rest.is_empty() {
         let Some(first) = own_keys(method).first().map(|key| key.name) else {
+            let all = method_names();
+            if !all.contains(&method) {
+                let names = || all.iter().copied();
+                let what = suggestion(text.trim(), names(), || {
+                    suggestion(method, names(), || format!("write {}", any_of(names())))
+                });
+                return Err(field.refused(format!("is no pacing method; {what}")));
+            }
             let what = format!("says more than a method; \"{method}\" has no parameter to give this way");
             return Err(field.refused(what));
         };

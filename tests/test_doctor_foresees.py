@@ -85,3 +85,17 @@ def test_who_acknowledges_at_once_does_not_wait(quick_acks: int, each_s: float) 
     utilisation = pl.run(scenario).links["l"].utilisation
     assert load == pytest.approx(utilisation, rel=0.1)
     assert utilisation == pytest.approx((500 + 52) * 8 / each_s / 10e6, rel=0.1)
+
+
+def test_a_queue_without_limit_goes_on_after_its_sources_stop() -> None:
+    """4 Mbit/s for a second over 1 Mbit/s without a limit: the next link, of half of that, has 4 s of 1 Mbit/s."""
+    links = [
+        {"name": "a", "rate": "1 Mbit/s", "delay": "1 ms"},
+        {"name": "b", "rate": "500 kbit/s", "delay": "1 ms", "buffer": "20 packets"},
+    ]
+    table = {"kind": "cbr", "rate": "4 Mbit/s", "packet": "500 B", "stop": "1 s"}
+    scenario = pl.Scenario({"duration": "10 s", "network": {"template": "path", "links": links}, "traffic": [table]})
+    setting = pl.doctor(scenario).settings[0]
+    link = pl.run(scenario).links["b"]
+    assert setting["cost"]["packets"] == pytest.approx(500, rel=0.1)
+    assert setting["core"]["expected_load"] == pytest.approx(link.utilisation, rel=0.1)

@@ -129,7 +129,8 @@ class _Search:
         )
         arrivals = self._arrivals(self.sent, loss)
         self.span = self._span(arrivals, alive)
-        offered = self._offered(hops.link, arrivals, alive[hops.flow])
+        drains = self._drains(arrivals)
+        offered = self._offered(hops.link, arrivals, np.maximum(alive[hops.flow], drains))
         self.mixed = np.maximum(
             np.sqrt(self.mixed * small_buffers.mixed(model, self.active, offered) + 1e-14), self.in_step
         )
@@ -151,7 +152,8 @@ class _Search:
             loss_here = np.where(hops.back[on], 0.0, now_loss[link])
             ways = self._at(flow, rest_trip + now_wait[link], 1 - (1 - np.clip(rest_loss, 0, 0.98)) * (1 - loss_here))
             now = model.rates(flow, ways, others, heard)
-            through = self._offered(link, now.packets * unit, np.maximum(now.lasts, 1e-9)) * (1 - now_loss)
+            lasts = np.maximum(np.maximum(now.lasts, drains[on]), 1e-9)
+            through = self._offered(link, now.packets * unit, lasts) * (1 - now_loss)
             over = through > model.capacity
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         found = np.where(high < 1e-4, 0.0, high)
@@ -178,6 +180,17 @@ class _Search:
                 break
         self.through, self.thin = through, thin
         return np.asarray(given * through)
+
+    def _drains(self, bits: Array) -> Array:
+        """For each hop, how long queues without limit before it send what sources without feedback gave them."""
+        model, hops = self.model, self.model.hops
+        deaf = ~model.sources.tcp[hops.flow]
+        given = np.bincount(hops.link, bits * deaf, minlength=model.links)
+        lasts = np.where(np.isfinite(model.places), 0.0, given / model.capacity)
+        drains = np.zeros(len(bits))
+        for here in model.places_on_ways:
+            drains[here] = np.maximum(drains[here - 1], lasts[hops.link[here - 1]])
+        return np.asarray(np.where(deaf, np.minimum(drains, model.network.duration_s), 0.0))
 
     def _span(self, bits: Array, alive: Array) -> Array:
         """How long each link has what it has to send: as flows last on average, and as far as they start apart."""

@@ -289,6 +289,20 @@ SAMPLES = [
         {CORE: "60 packets"},
     ),
     Sample(
+        "linux-bursts",
+        "warning",
+        "pacing.rule",
+        {
+            "network.core.rate": "1 Gbit/s",
+            CORE: "10 packets",
+            f"{ACCESS}.hosts": 1,
+            f"{ACCESS}.rate": "10 Gbit/s",
+            "traffic.0.tcp": {"profile": "linux", "variant": "prague"},
+            "pacing": {"method": "host", "rule": "prague"},
+        },
+        {CORE: "20 packets"},
+    ),
+    Sample(
         "pacer-after-bottleneck",
         "warning",
         "pacing.at",

@@ -93,6 +93,7 @@ def test_an_acknowledgement_a_packet_and_no_sack_are_honoured() -> None:
     [
         ("host", ("200", "120"), None),
         ({"method": "host", "rule": "ideal", "gain": 2.0}, ("200", "200"), 1),
+        ({"method": "host", "rule": "prague"}, ("200", "100"), 1),
         ("none", ("200", "120"), 1),
     ],
 )

@@ -1,6 +1,6 @@
 //! Host pacing: when a sender may release its next packet.
 //!
-//! *Idea.* A window of packets is spread over the round trip instead of being sent in a burst. Three rules set the gap between
+//! *Idea.* A window of packets is spread over the round trip instead of being sent in a burst. Four rules set the gap between
 //! packets and when it applies:
 //! - `wei`, D. X. Wei's patch for ns-2.28 (2006) with `pace_packet_` 2: slow start spreads 2 cwnd, at most ssthresh, over
 //!   the round trip; congestion avoidance cwnd + 1. The round trip is smoothed with weight max(4, cwnd / 3) and replaced
@@ -9,6 +9,8 @@
 //! - `linux`: rate = packet max(cwnd, in flight) / srtt, twice that while cwnd < ssthresh / 2, else 1.2 times; the first
 //!   ten packets free; bursts of about 1 ms, at least two packets, at most 64 KB.
 //! - `ideal`: exactly srtt / cwnd after each packet.
+//! - `prague`, TCP Prague for Linux: as `linux`, but 1.0 times after slow start, and bursts of at most 1/4096 s, one packet at least: what comes
+//!   together at a queue that marks from a shallow threshold on is marked.
 //!
 //! A congestion control that has a rate of its own ([`crate::cc::Pace`]) is paced by that, whatever the rule: trains of `burst` packets,
 //! the first ten packets free, and a train that was held up by the window or the timer shortens the gap after it by that much, but no
@@ -24,71 +26,28 @@
 //! demand.
 //!
 //! *References.* X. Wei, P. Cao, S. Low, "TCP pacing revisited" (2006); Linux net/ipv4/tcp_input.c
-//! `tcp_update_pacing_rate`, tcp_output.c `tcp_tso_autosize`; RFC 9002 section 7.7.
+//! `tcp_update_pacing_rate`, tcp_output.c `tcp_tso_autosize`; tcp_prague.c of L4STeam's Linux 5.15
+//! `prague_update_pacing_rate`, `prague_burst_shift`; draft-briscoe-iccrg-prague-congestion-control; RFC 9002 section 7.7.
+
+pub(crate) mod window;
 
 use crate::cc::Pace;
 use crate::config::{Config, HostPacing, PacingRule};
 use paceline_core::{Gap, Instant, Span};
 use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg32;
+use window::kernel_ratio;
+pub(crate) use window::{Window, linux_ratio, pacing_window};
 
 /// Linux: a burst is what the rate sends in this time.
 const LINUX_QUANTUM_S: f64 = 0.001;
-/// Linux: the least and the greatest burst, packets and bytes.
+/// Prague: a burst is at most what the rate sends in this time (`prague_burst_shift` 12).
+const PRAGUE_QUANTUM_S: f64 = 1.0 / 4096.0;
+/// Linux: the least and the greatest burst, packets and bytes; Prague's greatest is the same (`GSO_LEGACY_MAX_SIZE`).
 const LINUX_LEAST_BURST: u32 = 2;
 const LINUX_GREATEST_BURST_BYTES: u32 = 65_536;
 /// Linux: packets of a connection that are not paced (`TCP_INIT_CWND`).
 const LINUX_FREE_PACKETS: u64 = 10;
-
-/// The window as a pacing rule sees it, packets.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Window {
-    pub(crate) cwnd: f64,
-    pub(crate) ssthresh: f64,
-    pub(crate) in_flight: f64,
-    /// The receiver's: no more than that leaves in a round trip, however large `cwnd` has grown.
-    pub(crate) limit: f64,
-    /// In recovery: Wei's rule then paces by the least round trip.
-    pub(crate) recovering: bool,
-    /// A data packet on the wire, bytes.
-    pub(crate) packet: u32,
-}
-
-impl Window {
-    /// The window of a sender with these settings, whose packets from `una` to `next` are in flight, and which recovers up to
-    /// packet `recover`.
-    #[inline]
-    pub(crate) fn new(
-        config: &Config,
-        (cwnd, ssthresh): (f64, u32),
-        (una, next): (u32, u32),
-        recover: u32,
-    ) -> Self {
-        Window {
-            cwnd,
-            ssthresh: f64::from(ssthresh),
-            in_flight: f64::from(next.saturating_sub(una)),
-            limit: f64::from(config.max_window),
-            recovering: una <= recover,
-            packet: config.data_bytes(),
-        }
-    }
-}
-
-/// A function that computes the [`Window`] of a sender's state. It reads these fields of the state only.
-macro_rules! pacing_window {
-    ($state:ident) => {
-        || {
-            $crate::pacing::Window::new(
-                &$state.config,
-                ($state.cwnd, $state.ssthresh),
-                ($state.una, $state.next),
-                $state.recover,
-            )
-        }
-    };
-}
-pub(crate) use pacing_window;
 
 /// What a sender may do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +72,7 @@ pub(crate) struct Pacing {
     /// times a packet.
     is_free: bool,
     in_trains: bool,
-    /// Packets that leave together; 0 is Linux's own rule.
+    /// Packets that leave together; 0 is by the rule's rate.
     quantum: u32,
     /// The rate of the congestion control, where it sets one.
     control: Option<Box<ByControl>>,
@@ -150,7 +109,7 @@ impl Pacing {
             release: Gap::default(),
             sent: 0,
             is_free: true,
-            quantum: settings.quantum.unwrap_or(u32::from(settings.rule != PacingRule::Linux)),
+            quantum: settings.quantum.unwrap_or(u32::from(!settings.rule.is_of_a_kernel())),
             draws: Pcg32::seed_from_u64(seed),
             control: None,
             next: Instant::ZERO,
@@ -158,9 +117,9 @@ impl Pacing {
         }
     }
 
-    /// Where packets leave in trains, Linux's rule lets a late train shorten the gap after it, as by a control's rate.
+    /// Where packets leave in trains, a kernel's rule lets a late train shorten the gap after it, as by a control's rate.
     pub(crate) fn in_trains(self, are_trains: bool) -> Self {
-        Pacing { in_trains: are_trains && self.settings.rule == PacingRule::Linux, ..self }
+        Pacing { in_trains: are_trains && self.settings.rule.is_of_a_kernel(), ..self }
     }
 
     /// Pacing by the rate that the congestion control sets.
@@ -189,7 +148,7 @@ impl Pacing {
         self.least_rtt = self.least_rtt.min(seconds);
         let weight = match self.settings.rule {
             PacingRule::Wei => (cwnd / 3.0).max(4.0),
-            PacingRule::Linux | PacingRule::Ideal => 8.0,
+            PacingRule::Linux | PacingRule::Ideal | PacingRule::Prague => 8.0,
         };
         self.srtt = (self.srtt * (weight - 1.0) + seconds) / weight;
     }
@@ -291,9 +250,10 @@ impl Pacing {
         !self.is_free
     }
 
-    /// Packets that leave together, where the settings say so.
-    pub(crate) fn quantum(&self) -> Option<u32> {
-        self.settings.quantum
+    /// Packets of the longest train, where settings or rule say so rather than the host (`tso_segs` of a congestion control).
+    pub(crate) fn longest_train(&self, window: impl FnOnce() -> Window) -> Option<u32> {
+        let is_of_rule = self.settings.rule == PacingRule::Prague;
+        self.settings.quantum.or_else(|| is_of_rule.then(|| self.burst_by_rate(&window())))
     }
 
     /// When the last train lets the next one leave.
@@ -313,7 +273,7 @@ impl Pacing {
             return;
         }
         self.is_free =
-            self.srtt == 0.0 || (self.settings.rule == PacingRule::Linux && self.sent < LINUX_FREE_PACKETS);
+            self.srtt == 0.0 || (self.settings.rule.is_of_a_kernel() && self.sent < LINUX_FREE_PACKETS);
     }
 
     #[inline(always)]
@@ -321,17 +281,19 @@ impl Pacing {
         if let Some(control) = &self.control {
             return Permit::Some(control.pace.burst);
         }
-        match self.settings.rule {
-            PacingRule::Linux if self.quantum == 0 => Permit::Some(self.linux_burst(&window())),
-            PacingRule::Wei | PacingRule::Ideal | PacingRule::Linux => Permit::Some(self.quantum),
-        }
+        let by_rate = self.quantum == 0;
+        Permit::Some(if by_rate { self.burst_by_rate(&window()) } else { self.quantum })
     }
 
     #[inline(never)]
-    fn linux_burst(&self, window: &Window) -> u32 {
-        let packets = (LINUX_QUANTUM_S / self.seconds_a_packet(window)) as u32;
+    fn burst_by_rate(&self, window: &Window) -> u32 {
+        let (seconds, least) = match self.settings.rule {
+            PacingRule::Prague => (PRAGUE_QUANTUM_S, 1),
+            _ => (LINUX_QUANTUM_S, LINUX_LEAST_BURST),
+        };
+        let packets = (seconds / self.seconds_a_packet(window)) as u32;
         let greatest = (LINUX_GREATEST_BURST_BYTES / window.packet).max(1);
-        packets.min(greatest).max(LINUX_LEAST_BURST)
+        packets.min(greatest).max(least)
     }
 
     /// The gap after `packets` that left together.
@@ -354,18 +316,16 @@ impl Pacing {
                 let spread = if cwnd < ssthresh { (2.0 * cwnd).min(ssthresh) } else { cwnd + 1.0 };
                 rtt / spread.min(limit + 1.0)
             }
-            PacingRule::Linux => self.srtt / (cwnd.min(limit).max(in_flight).max(1.0) * linux_ratio(window)),
+            rule @ (PacingRule::Linux | PacingRule::Prague) => {
+                let ratio =
+                    if rule == PacingRule::Linux { linux_ratio(window) } else { kernel_ratio(window, 1.0) };
+                self.srtt / (cwnd.min(limit).max(in_flight).max(1.0) * ratio)
+            }
             PacingRule::Ideal => self.srtt / cwnd.min(limit).max(1.0),
         };
         // A division by one is as slow as any other.
         if self.settings.gain == 1.0 { seconds } else { seconds / self.settings.gain }
     }
-}
-
-/// Linux's rate over that of a window a round trip (net.ipv4.tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
-#[inline]
-pub(crate) fn linux_ratio(window: &Window) -> f64 {
-    if window.cwnd < window.ssthresh / 2.0 { 2.0 } else { 1.2 }
 }
 
 impl ByControl {

@@ -20,6 +20,7 @@ RULE_WORDS = {
     "wei": "a packet each srtt / (cwnd + 1), in slow start twice as fast",
     "linux": "a packet each srtt / (1.2 cwnd), in slow start srtt / (2 cwnd); bursts of 1 ms, two packets at least",
     "ideal": "a packet each srtt / cwnd",
+    "prague": "a packet each srtt / cwnd, in slow start twice as fast; bursts of 0.25 ms, one packet at least",
 }
 
 

@@ -152,9 +152,11 @@ def _pacing(place: str, tcp: Tcp, warn: Callable[[str], None]) -> tuple[tuple[in
         return (200, 120), tcp.gso_packets or 1
     if tcp.jitter:
         warn("pacing.jitter: not honoured, the kernel's gaps have none")
-    slow_start, after = {"linux": (200, 120), "wei": (200, 100), "ideal": (100, 100)}[tcp.rule]
+    slow_start, after = {"linux": (200, 120), "wei": (200, 100), "ideal": (100, 100), "prague": (200, 100)}[tcp.rule]
     if tcp.rule == "wei":
         warn(f"{place}: Wei's pacing rule is approached by the kernel's: 200 % of the rate in slow start, 100 % after")
+    if tcp.rule == "prague":
+        warn("pacing.rule: of Prague's the kernel has the rate; its bursts of 0.25 ms are single packets")
     ratios = (round(slow_start * tcp.gain), round(after * tcp.gain))
     if not all(1 <= ratio <= 1000 for ratio in ratios):
         raise InputError(

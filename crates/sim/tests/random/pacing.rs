@@ -50,7 +50,7 @@ fn share() -> impl Strategy<Value = &'static str> {
 }
 
 fn of_hosts() -> impl Strategy<Value = Pacing> {
-    let rule = select(vec!["wei", "linux", "ideal"]);
+    let rule = select(vec!["wei", "linux", "ideal", "prague"]);
     let gain = select(vec!["", "gain = 1.25\n", "gain = 2.0\n"]);
     let lines = prop_oneof![
         (

@@ -63,7 +63,7 @@ pub struct HostPacing {
     pub gain: f64,
     /// Each gap is drawn uniformly from gap (1 - jitter) to gap (1 + jitter); 0 draws nothing.
     pub jitter: f64,
-    /// Packets that leave together; `None` is the rule's: one, and in Linux's what the rate sends in a millisecond.
+    /// Packets that leave together; `None` is the rule's: one, and in Linux's and Prague's what the rate sends in a while.
     pub quantum: Option<u32>,
 }
 
@@ -76,12 +76,23 @@ pub enum PacingRule {
     Linux,
     /// Exactly srtt / cwnd.
     Ideal,
+    /// TCP Prague's: 200 % in slow start, 100 % after, the first ten packets free, bursts of 1/4096 s.
+    Prague,
 }
 
 impl PacingRule {
     /// Every rule by its name in a scenario.
-    pub const ALL: [(&'static str, PacingRule); 3] =
-        [("wei", PacingRule::Wei), ("linux", PacingRule::Linux), ("ideal", PacingRule::Ideal)];
+    pub const ALL: [(&'static str, PacingRule); 4] = [
+        ("wei", PacingRule::Wei),
+        ("linux", PacingRule::Linux),
+        ("ideal", PacingRule::Ideal),
+        ("prague", PacingRule::Prague),
+    ];
+
+    /// It is a Linux kernel's: the first packets are free, and its bursts are what its rate sends in a while.
+    pub(crate) fn is_of_a_kernel(self) -> bool {
+        matches!(self, PacingRule::Linux | PacingRule::Prague)
+    }
 
     /// The rule that belongs to a profile.
     ///

@@ -21,6 +21,63 @@ fn each_rule_has_its_gap() {
     assert_eq!(gap_ms(PacingRule::Ideal, WINDOW), 60.0);
     assert_eq!(gap_ms(PacingRule::Linux, WINDOW), 30.0);
     assert_eq!(gap_ms(PacingRule::Linux, Window { ssthresh: 8.0, ..WINDOW }), 50.0);
+    assert_eq!(gap_ms(PacingRule::Prague, WINDOW), 30.0);
+    assert_eq!(gap_ms(PacingRule::Prague, Window { ssthresh: 8.0, ..WINDOW }), 60.0);
+}
+
+/// `prague_update_pacing_rate` as TCP Prague's module has it, in bytes and microseconds: the rate, byte/s, and the burst, packets.
+fn prague_module(srtt_us: u64, (cwnd, ssthresh, in_flight): (u64, u64, u64), mtu: u64) -> (u64, u64) {
+    let mut rate = 8_000_000 * mtu; // srtt_us of the kernel is eight times the round trip
+    if cwnd < ssthresh / 2 {
+        rate <<= 1;
+    }
+    rate = rate / (8 * srtt_us) * cwnd.max(in_flight);
+    (rate, ((rate / mtu) >> 12).max(1))
+}
+
+/// Random windows and round trips: gap and burst are the module's, whose divisions of whole numbers lose less than a part in a thousand of the
+/// rate, and a packet of the burst where that is what the rounding decides. Thresholds are even, for an odd one the module halves down.
+#[test]
+fn prague_paces_as_its_module() {
+    let mut draws = Pcg32::seed_from_u64(7);
+    let mut draw = |most: u32| u64::from(1 + draws.next_u32() % most);
+    let mut longest = 0;
+    for _ in 0..20_000 {
+        let (srtt_us, mtu) = (100 + draw(40_000), 600 + draw(900));
+        let (cwnd, ssthresh, in_flight) = (draw(3_000), 2 * draw(3_000), draw(3_000));
+        let (rate, burst) = prague_module(srtt_us, (cwnd, ssthresh, in_flight), mtu);
+        let rule = HostPacing { rule: PacingRule::Prague, gain: 1.0, jitter: 0.0, quantum: None };
+        let mut pacing = Pacing::new(rule, 1);
+        pacing.on_sample(Span::from_nanos(srtt_us * 1000), 4.0);
+        let [cwnd, ssthresh, in_flight] = [cwnd, ssthresh, in_flight].map(|packets| packets as f64);
+        let window = Window { cwnd, ssthresh, in_flight, limit: 1e9, recovering: false, packet: mtu as u32 };
+        let gap = pacing.seconds_a_packet(&window);
+        assert!((gap * rate as f64 / mtu as f64 - 1.0).abs() < 1e-3, "{window:?}: {gap} s, {rate} B/s");
+        let greatest = 65_536 / mtu; // of the host, not of the module
+        let exact = (1.0 / gap / 4096.0).max(1.0);
+        let own = u64::from(pacing.burst_by_rate(&window));
+        assert!(own == burst.min(greatest) || exact.fract() < 2e-3 * exact, "{window:?}: {own}, {burst}");
+        assert_eq!(pacing.longest_train(|| window).map(u64::from), Some(own));
+        longest = longest.max(own);
+    }
+    assert!(longest > 40, "{longest}");
+}
+
+/// A burst lasts 1/4096 s at most at the rate, unless it is a packet; 250 us of 100 Mbit/s are two packets of 1500 B, and of 10 Mbit/s less than one.
+#[test]
+fn prague_bursts_last_a_quarter_of_a_millisecond() {
+    let burst = |packets_a_second: f64| {
+        let window =
+            Window { cwnd: packets_a_second * 0.24, ssthresh: 2.0, packet: 1500, limit: 1e9, ..WINDOW };
+        pacing(PacingRule::Prague).burst_by_rate(&window)
+    };
+    let mbps = |rate: f64| burst(rate * 1e6 / 12_000.0);
+    assert_eq!([10.0, 98.0, 99.0, 1000.0, 10_000.0].map(mbps), [1, 1, 2, 20, 43]);
+    assert_eq!([100.0, 8191.0, 8193.0].map(burst), [1, 1, 2]);
+    // A quantum that is given is that.
+    let given = HostPacing { rule: PacingRule::Prague, gain: 1.0, jitter: 0.0, quantum: Some(7) };
+    assert_eq!(Pacing::new(given, 1).longest_train(|| WINDOW), Some(7));
+    assert_eq!(pacing(PacingRule::Linux).longest_train(|| WINDOW), None);
 }
 
 /// `tcp_tso_autosize`: what the rate sends in 1 ms, from two packets to 64 KiB.
@@ -38,23 +95,25 @@ fn linux_sends_bursts_of_a_millisecond() {
         (12_000.0, 13_000, 5),
     ] {
         let window = Window { cwnd, packet, ssthresh: 1e9, limit: 1e9, ..WINDOW };
-        assert_eq!(pacing(PacingRule::Linux).linux_burst(&window), burst, "{cwnd} of {packet} B");
+        assert_eq!(pacing(PacingRule::Linux).burst_by_rate(&window), burst, "{cwnd} of {packet} B");
     }
 }
 
 /// `tcp_update_pacing_rate`: the first ten packets (`TCP_INIT_CWND`) are free.
 #[test]
-fn linux_paces_from_the_eleventh_packet_on() {
-    let mut pacing = pacing(PacingRule::Linux);
-    let mut timer = Instant::MAX;
-    for sent in [4, 5, 1] {
-        assert_eq!(pacing.on_event(|| WINDOW, &mut timer, Instant::ZERO), Permit::All);
-        pacing.on_sent(sent, Instant::ZERO);
+fn kernels_pace_from_the_eleventh_packet_on() {
+    for (rule, burst) in [(PacingRule::Linux, 2), (PacingRule::Prague, 1)] {
+        let mut pacing = pacing(rule);
+        let mut timer = Instant::MAX;
+        for sent in [4, 5, 1] {
+            assert_eq!(pacing.on_event(|| WINDOW, &mut timer, Instant::ZERO), Permit::All);
+            pacing.on_sent(sent, Instant::ZERO);
+        }
+        assert_eq!(pacing.on_event(|| WINDOW, &mut timer, Instant::ZERO), Permit::Some(burst));
+        pacing.after_burst(|| WINDOW, (2, false), &mut timer, Instant::ZERO);
+        assert_eq!(timer, Instant::from_nanos(60_000_000)); // two packets of 30 ms
+        assert_eq!(pacing.on_event(|| WINDOW, &mut timer, Instant::from_nanos(70_000_000)), Permit::None);
     }
-    assert_eq!(pacing.on_event(|| WINDOW, &mut timer, Instant::ZERO), Permit::Some(2));
-    pacing.after_burst(|| WINDOW, (2, false), &mut timer, Instant::ZERO);
-    assert_eq!(timer, Instant::from_nanos(60_000_000)); // two packets of 30 ms
-    assert_eq!(pacing.on_event(|| WINDOW, &mut timer, Instant::from_nanos(70_000_000)), Permit::None);
 }
 
 /// Which rules set the timer where nothing more may leave; none where nothing has left; what a timeout does to it.

@@ -109,8 +109,9 @@ pub(super) fn longest_train(state: &State) -> u32 {
     if let Some(pace) = cold.control.as_ref().and_then(|control| control.pace()) {
         return pace.burst.min(most); // `min_tso_segs` is the control's
     }
-    if let Some(quantum) = cold.pacing.as_ref().and_then(Pacing::quantum) {
-        return quantum.min(most);
+    let of_pacing = |pacing: &Pacing| pacing.longest_train(pacing_window!(state));
+    if let Some(packets) = cold.pacing.as_ref().and_then(of_pacing) {
+        return packets.min(most);
     }
     let rate = payload_rate(state);
     let min_rtt_us =

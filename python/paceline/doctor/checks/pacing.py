@@ -9,14 +9,18 @@ from paceline.doctor import tcp_windows, units
 from paceline.doctor.case import Case
 from paceline.doctor.finding import Problem, check
 from paceline.doctor.flow_groups import Group, common_name
-from paceline.scenario.resolved_network import Flow
+from paceline.scenario.resolved_network import Flow, Tcp
 
 #: Each profile's own rule of host pacing.
 RULES = {"ns2": "wei", "rfc": "ideal", "linux": "linux"}
 #: Access links so many times slower than the bottleneck space packets by themselves.
 SLOW_ACCESS = 5.0
-#: Linux sends bursts of about this time at its rate, at least two packets, 64 KB at most.
-LINUX_BURST_S, LINUX_LEAST_PACKETS, LINUX_MOST_BYTES = 1e-3, 2, 65536
+#: Linux's trains have at least so many packets.
+LINUX_LEAST_PACKETS = 2
+#: Kernels' rules: times the rate of a window a round trip, how long a burst is at that rate, and its least packets.
+KERNEL_RULES = {"linux": (1.2, 1e-3, 2), "prague": (1.0, 1 / 4096, 1)}
+#: Their bursts are at most so large.
+MOST_BURST_BYTES = 65536
 #: Windows from which on NewReno under rule wei was seen to time out again and again, packets.
 WEI_LOOP_PACKETS = 20
 #: A train has at most so many bytes of payload: `tcp_tso_autosize` of Linux 6.18.
@@ -112,12 +116,15 @@ def rule_profile(case: Case) -> Iterator[Problem]:
 
     Each profile has its rule: `ns2` Wei's patch, `rfc` the ideal gap, `linux` Linux's. Another combination runs, but
     repeats nobody's experiment: Wei's patch was written for ns-2's windows and clock, Linux's rule expects an initial
-    window of ten.
+    window of ten. Rule `prague` is that of variant `prague`, whatever the profile.
     """
     for group in _host_paced(case):
         profile = case.profile(group.first)
         own = next((rule for name, rule in RULES.items() if profile == name or profile.startswith(f"{name}-")), None)
-        rule = group.first.tcp.rule if group.first.tcp else None
+        tcp = group.first.tcp
+        rule = tcp.rule if tcp else None
+        if tcp and (rule, tcp.variant) == ("prague", "prague"):
+            continue
         if own and rule and rule != own:
             yield Problem(
                 f"{_pacing_path(case, group.first)}.rule",
@@ -154,27 +161,25 @@ def wei_newreno(case: Case) -> Iterator[Problem]:
 def linux_bursts(case: Case) -> Iterator[Problem]:
     """Bursts that Linux's rule sends are more than the buffer takes.
 
-    Rule `linux` sends what its rate makes in a millisecond at once, two packets at least, 64 KB at most. Over a fast
-    access link, (1 - C/r) of a burst must find a place at the bottleneck.
+    Rule `linux` sends what its rate makes in a millisecond at once, two packets at least, 64 KB at most, and rule
+    `prague` what its makes in a quarter of that. Over a fast access link, (1 - C/r) of a burst must find a place at the
+    bottleneck.
     """
     for group in _host_paced(case):
         flow = group.first
         link = case.fair.limit[group.flows[0]]
-        if flow.tcp is None or flow.tcp.rule != "linux" or link not in flow.forward:
+        if flow.tcp is None or flow.tcp.rule not in KERNEL_RULES or link not in flow.forward:
             continue
         assert link is not None
-        burst_bytes = min(
-            1.2 * flow.tcp.gain * case.fair.rate_bps[group.flows[0]] * LINUX_BURST_S / 8, LINUX_MOST_BYTES
-        )
-        burst = max(LINUX_LEAST_PACKETS, int(burst_bytes // flow.packet_bytes))
+        burst = _burst_of_kernel(flow.tcp, case.fair.rate_bps[group.flows[0]], flow.packet_bytes)
         places = case.places(link, flow.packet_bytes)
-        ratio = min(case.spacing(one) for one in group.flows)
-        waits = (burst - 1) * (1 - ratio)
+        spacing = min(case.spacing(one) for one in group.flows)
+        waits = (burst - 1) * (1 - spacing)
         if places is not None and waits > places:
             yield Problem(
                 f"{_pacing_path(case, flow)}.rule",
-                f"rule linux sends {units.count(burst, 'packet')} at once, of which {units.number(waits)} must wait at"
-                f" {case.network.links[link].name}, which has places for {places}",
+                f"rule {flow.tcp.rule} sends {units.count(burst, 'packet')} at once, of which {units.number(waits)}"
+                f" must wait at {case.network.links[link].name}, which has places for {places}",
                 "each of its bursts loses packets: that is hardly pacing",
                 'rule = "ideal"',
             )
@@ -185,8 +190,8 @@ def gso_trains(case: Case) -> Iterator[Problem]:
     """Trains of hosts with segmentation offload are more than the buffer takes.
 
     A host with `gso` hands its interface at once what its rate makes in about a millisecond, more where the round trip
-    is a few milliseconds, two packets at least (Linux's `tcp_tso_autosize`), paced or not. Of a train that comes at a
-    rate r, (1 - C/r) must find a place at the bottleneck, or a token of its policer.
+    is a few milliseconds, two packets at least (Linux's `tcp_tso_autosize`), paced or not; paced by rule `prague`, its
+    bursts. Of a train that comes at a rate r, (1 - C/r) must find a place at the bottleneck, or a token of its policer.
     """
     for group in case.groups:
         flow, first = group.first, group.flows[0]
@@ -194,10 +199,14 @@ def gso_trains(case: Case) -> Iterator[Problem]:
         if flow.tcp is None or flow.tcp.gso_packets is None or link not in flow.forward:
             continue
         assert link is not None
-        trip_us = int(1e6 * min(case.trip_s[one] for one in group.flows))
-        train_bytes = 1.2 * case.fair.rate_bps[first] / 8 / 1024 + (LONGEST_TRAIN_BYTES >> (trip_us >> 9))
-        train = int(min(train_bytes, LONGEST_TRAIN_BYTES) // flow.tcp.data_bytes)
-        train = min(max(train, LINUX_LEAST_PACKETS), flow.tcp.gso_packets)
+        if flow.tcp.rule == "prague":
+            train = _burst_of_kernel(flow.tcp, case.fair.rate_bps[first], flow.packet_bytes)
+        else:
+            trip_us = int(1e6 * min(case.trip_s[one] for one in group.flows))
+            train_bytes = 1.2 * case.fair.rate_bps[first] / 8 / 1024 + (LONGEST_TRAIN_BYTES >> (trip_us >> 9))
+            train = int(min(train_bytes, LONGEST_TRAIN_BYTES) // flow.tcp.data_bytes)
+            train = max(train, LINUX_LEAST_PACKETS)
+        train = min(train, flow.tcp.gso_packets)
         bottleneck, places = case.network.links[link], case.places(link, flow.packet_bytes)
         before = [case.network.links[one].rate_bps for one in flow.forward[: flow.forward.index(link)]]
         excess = max(0.0, 1 - bottleneck.capacity_bps / min(before)) if before else 1.0
@@ -212,6 +221,14 @@ def gso_trains(case: Case) -> Iterator[Problem]:
                 "each train loses packets, whatever paces the connection",
                 f'gso = "{fits} packets" or less' if fits >= LINUX_LEAST_PACKETS else "gso = false",
             )
+
+
+def _burst_of_kernel(tcp: Tcp, fair_bps: float, packet_bytes: float) -> int:
+    """Packets that a kernel's rule sends at once."""
+    assert tcp.rule is not None
+    ratio, burst_s, least = KERNEL_RULES[tcp.rule]
+    burst_bytes = min(ratio * tcp.gain * fair_bps * burst_s / 8, MOST_BURST_BYTES)
+    return max(least, int(burst_bytes // packet_bytes))
 
 
 def _host_paced(case: Case) -> Iterator[Group]:

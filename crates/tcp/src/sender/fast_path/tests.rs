@@ -55,7 +55,7 @@ fn run(config: &Config, given: Option<u64>, events: &[u8], has_fast_path: bool) 
 }
 
 fn pacing() -> impl Strategy<Value = HostPacing> {
-    let rules = vec![PacingRule::Wei, PacingRule::Linux, PacingRule::Ideal];
+    let rules = PacingRule::ALL.map(|(_, rule)| rule).to_vec();
     let parts = (prop::sample::select(rules), prop::sample::select(vec![0.0, 0.3]), 0.5..2.0);
     parts.prop_map(|(rule, jitter, gain)| HostPacing { rule, gain, jitter, quantum: None })
 }

@@ -140,3 +140,11 @@ def test_the_wheels_of_a_release_are_for_the_platforms_that_the_documentation_na
         named = re.findall(r"(Linux|macOS|Windows) on ([\w-]+)(?: and ([\w-]+))?", said[1])
         assert {(system, one) for system, *processors in named for one in processors if one} == built, page
     assert all((ROOT / "scenarios" / f"{name}.toml").is_file() for name in wheels.TRIED)
+
+
+def test_what_git_leaves_out_is_not_sent_to_the_container_s_build() -> None:
+    def names(file: str) -> set[str]:
+        lines = (ROOT / file).read_text().splitlines()
+        return {line.removeprefix("**/").strip("/") for line in lines if line and not line.startswith("#")}
+
+    assert names(".gitignore") <= names(".dockerignore")

@@ -99,7 +99,7 @@ impl<'a> Engine<'a> {
         for (flow, spec) in flows.iter_mut().zip(&network.flows) {
             // A source without a congestion window has no rate for the port: it neither counts nor waits there.
             if network.hosts[spec.source as usize].port.is_some() && matches!(flow.source, Source::Tcp(_)) {
-                flow.has_port = true;
+                flow.traits.add_port();
                 flow.gates[1].send_apart();
                 flow.keep_round_trips();
             }

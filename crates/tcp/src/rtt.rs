@@ -221,11 +221,10 @@ impl Rtt {
         } else {
             let error = measured - (self.srtt8 >> 3);
             self.srtt8 = (self.srtt8 + error).max(1);
-            let mut deviation = error.abs() - (self.rttvar4 >> 2);
-            if config.halves_rate() && error < 0 && deviation > 0 {
-                deviation >>= 3; // Linux: shorter round trips count for little (`tcp_rtt_estimator`)
-            }
-            self.rttvar4 = (self.rttvar4 + deviation).max(1);
+            let deviation = error.abs() - (self.rttvar4 >> 2);
+            // Linux: shorter round trips count for little (`tcp_rtt_estimator`). Branchless: errors have either sign.
+            let is_shorter = config.halves_rate() & (error < 0) & (deviation > 0);
+            self.rttvar4 = (self.rttvar4 + (deviation >> (3 * u32::from(is_shorter)))).max(1);
         }
         self.set_timeout(config, exact);
     }
@@ -263,16 +262,15 @@ impl Rtt {
     #[inline]
     fn set_timeout_of_at_least(&mut self, least: Span, config: &Config) {
         let times = (1_u64 << self.backoffs).min(u32::MAX.into());
-        let back_off = |timeout: Span| timeout.as_nanos().saturating_mul(times);
-        let whole = |timeout: Span| match config.timer_tick.as_nanos() {
-            0 => timeout,
-            tick => Span::from_nanos(timeout.as_nanos().div_ceil(tick).saturating_mul(tick)), // `icsk_rto` is in ticks
+        let (rto, least) = (self.rto(config).as_nanos(), least.as_nanos());
+        // Branchless: which of them is longer varies from flow to flow.
+        let (before, after) = select_unpredictable(config.min_rto_backs_off, (least, 0), (0, least));
+        let exact = rto.max(before);
+        let whole = match config.timer_tick.as_nanos() {
+            0 => exact,
+            tick => exact.div_ceil(tick).saturating_mul(tick), // `icsk_rto` is in ticks
         };
-        let backed_off = if config.min_rto_backs_off {
-            back_off(whole(self.rto(config).max(least)))
-        } else {
-            back_off(whole(self.rto(config))).max(least.as_nanos())
-        };
+        let backed_off = whole.saturating_mul(times).max(after);
         let two_ticks = config.tick.as_nanos() * 2;
         let limited = backed_off.min(config.max_rto.as_nanos());
         self.timeout = Span::from_nanos(limited.max(two_ticks));

@@ -3,13 +3,13 @@
 mod connection;
 mod first_transmissions;
 mod gate;
-mod observed;
 mod paths;
+mod traits;
 
 pub(crate) use self::connection::{News, Tcp};
 pub(crate) use self::gate::Gate;
-use self::observed::Observed;
 pub(crate) use self::paths::{AccessLink, AccessLinks, PathSuffix};
+use self::traits::Traits;
 use crate::kernel::packet::{Event, Packet};
 use crate::network::{FlowKind, FlowSpec, Part};
 use crate::workload::open_loop::OpenLoop;
@@ -33,14 +33,11 @@ pub(crate) struct Flow {
     pub(crate) gates: [Gate; 2],
     /// Where its data wait that have left their host a short way, and its acknowledgements: positions among the ordered_links.
     pub(crate) ordered_links: [u16; 2],
-    /// A pacing method acts on it.
-    pub(crate) paced: bool,
-    /// By instruments.
-    pub(crate) observed: Observed,
+    pub(crate) traits: Traits,
     /// Its sender processes an acknowledgement less than so many nanoseconds after it has come (hesitation.rs); 0 is at once.
     pub(crate) hesitates: u8,
-    /// Its host's port paces what it sends.
-    pub(crate) has_port: bool,
+    /// An acknowledgement that carries no more than a number, bytes: the configuration, which has it too, lies far from the receiver.
+    pub(crate) ack_bytes: u16,
     pub(crate) source: Source,
     /// The links that are its own at its sender.
     pub(crate) at_source: AccessLinks,
@@ -157,10 +154,12 @@ impl Flow {
             gates[1].send_apart();
         }
         Flow {
-            paced: spec.paced,
-            observed: Observed::default(),
+            traits: Traits::of(spec.paced),
             hesitates: 0,
-            has_port: false,
+            ack_bytes: match &source {
+                Source::Tcp(tcp) => tcp.sender.config().ack as u16,
+                Source::OpenLoop(_) => 0,
+            },
             source,
             ordered_links: [0; 2],
             suffixes: [PathSuffix::SLOW; 2],
@@ -219,7 +218,10 @@ impl Flow {
             Source::Tcp(tcp) => tcp.rest.application.is_some(),
             Source::OpenLoop(_) => true,
         };
-        !self.gates[1].keeps_in_step() && !self.observed.window() && !self.has_port && !has_application
+        !self.gates[1].keeps_in_step()
+            && !self.traits.observes_window()
+            && !self.traits.has_port()
+            && !has_application
     }
 
     /// Nothing but what reaches its receiver and the receiver's timer makes that send.
@@ -289,11 +291,12 @@ mod tests {
     use super::*;
     use crate::network::{Host, LinkSpec};
     use paceline_tcp::Sender;
+    use std::mem::offset_of;
 
     /// A sender is two cache lines.
     #[test]
     fn a_sender_begins_with_a_cache_line() {
-        let sender = std::mem::offset_of!(Flow, source) + std::mem::offset_of!(Tcp, sender);
+        let sender = offset_of!(Flow, source) + offset_of!(Tcp, sender);
         assert_eq!((sender % 64, size_of::<Sender>()), (0, 128));
     }
 

@@ -110,12 +110,12 @@ impl Instruments {
                     let mut window = what.observer((from.max(network.flows[id].start), to));
                     window.on_start(&tcp.sender);
                     self.windows[id].push(window);
-                    flows[id].observed.add_window();
+                    flows[id].traits.observe_window();
                 }
                 return;
             }
             View::Deliveries(classes) => {
-                classes.members().for_each(|(flow, _)| flows[flow as usize].observed.add_delays());
+                classes.members().for_each(|(flow, _)| flows[flow as usize].traits.observe_delays());
                 self.delays.push(what.observer((from, to)));
                 return;
             }

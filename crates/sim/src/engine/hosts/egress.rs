@@ -89,7 +89,7 @@ impl Hosts<'_> {
     /// Runs something that may make a flow's sender send, reports it, and schedules its timers.
     #[inline(always)]
     pub(crate) fn drive<F: Drive>(&mut self, id: u32, what: F) {
-        let Flow { source, ordered_links, suffixes, gates, at_source, observed, .. } =
+        let Flow { source, ordered_links, suffixes, gates, at_source, traits, .. } =
             &mut self.flows[id as usize];
         let Source::Tcp(tcp) = source else { return };
         let is_free = gates[1].is_free();
@@ -113,7 +113,7 @@ impl Hosts<'_> {
         if is_free && F::ACKNOWLEDGES {
             self.deadlines.note(id, tcp.next_timer()); // for timers, their callers do
         }
-        let is_scheduled = is_free || !observed.window() && tcp.has_timer_events();
+        let is_scheduled = is_free || !traits.observes_window() && tcp.has_timer_events();
         if tcp.has_reached_a_mark() || !is_scheduled {
             self.note_reply(id, F::ACKNOWLEDGES);
         }

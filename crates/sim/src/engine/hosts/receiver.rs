@@ -94,7 +94,7 @@ impl Hosts<'_> {
         if counting && !tcp.is_syn(seq) {
             flow.delays.receives(now.since(packet.sent));
         }
-        if flow.observed.delays() && !tcp.is_syn(seq) && !tcp.receiver.has(seq) {
+        if flow.traits.observes_delays() && !tcp.is_syn(seq) && !tcp.receiver.has(seq) {
             let first = tcp.late.first(seq, tcp.receiver.next()).min(packet.sent);
             self.instruments.arrives_first(id, now.since(first), now);
         }
@@ -102,8 +102,9 @@ impl Hosts<'_> {
             tcp.late.note(seq, packet.sent, tcp.receiver.next()); // it waits
             tcp.receiver.hold(seq);
         } else {
-            let sums = counting.then_some((&mut flow.delays, &mut self.delays[usize::from(flow.paced)]));
-            let (measured, instruments) = (flow.observed.delays(), &mut self.instruments);
+            let sums =
+                counting.then_some((&mut flow.delays, &mut self.delays[usize::from(flow.traits.is_paced())]));
+            let (measured, instruments) = (flow.traits.observes_delays(), &mut self.instruments);
             tcp.deliver_late((seq, packet.sent), now, sums, |delay| {
                 if measured {
                     instruments.delivers(id, delay, now);
@@ -174,14 +175,14 @@ impl Hosts<'_> {
         let Source::OpenLoop(source) = &mut flow.source else { return };
         source.received += 1;
         source.received_bytes += u64::from(packet.bytes).saturating_sub(u64::from(source.header));
-        if flow.observed.delays() {
+        if flow.traits.observes_delays() {
             self.instruments.arrives_first(packet.flow, delay, self.now);
             self.instruments.delivers(packet.flow, delay, self.now);
         }
         if self.counting {
             flow.delays.receives(delay);
             flow.delays.delivers(delay);
-            self.delays[usize::from(flow.paced)].record(1, delay);
+            self.delays[usize::from(flow.traits.is_paced())].record(1, delay);
         }
     }
 

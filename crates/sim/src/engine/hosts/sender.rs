@@ -131,7 +131,7 @@ impl Hosts<'_> {
             let copy = event;
             self.trace_send(&copy);
         }
-        if self.flows[flow as usize].has_port {
+        if self.flows[flow as usize].traits.has_port() {
             let copy = event;
             self.enter_port(&copy);
         } else {
@@ -176,7 +176,7 @@ impl Hosts<'_> {
     pub(crate) fn schedule_timers(&mut self, id: u32) {
         let flow = &mut self.flows[id as usize];
         let is_free = flow.is_free();
-        if flow.observed.window() {
+        if flow.traits.observes_window() {
             self.instruments.looks_at(id, &flow.source, self.now);
         }
         let Source::Tcp(tcp) = &mut flow.source else { return };
@@ -196,7 +196,7 @@ impl Hosts<'_> {
             let place = self.network.links.len() as u32 + self.network.flows[id as usize].source;
             self.mail.calendar.push(Event::of_flow(due, place, Kind::PacingTimer, id));
         }
-        if flow.has_port
+        if flow.traits.has_port()
             && let Some(Some(port)) = self.ports.get_mut(self.network.flows[id as usize].source as usize)
         {
             let rate = tcp.sender.rate_bps();

@@ -160,7 +160,7 @@ impl Flow {
             Source::Tcp(tcp) => tcp.rest.application.is_none() && is_fast(0) && is_fast(1),
             Source::OpenLoop(_) => is_fast(0),
         };
-        is_fast && !self.observed.window() && !self.observed.delays() && !self.has_port
+        is_fast && !self.traits.observes_window() && !self.traits.observes_delays() && !self.traits.has_port()
     }
 
     /// No other flow passes the first links of its fast paths.

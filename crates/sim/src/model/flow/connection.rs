@@ -187,12 +187,6 @@ impl Tcp {
         if self.receiver.echoes_mark() { signals.with(Signals::ECE) } else { signals }
     }
 
-    /// An acknowledgement that carries no more than a number, bytes.
-    #[inline(always)]
-    pub(crate) fn ack_bytes(&self) -> u16 {
-        self.sender.config().ack as u16
-    }
-
     /// Events for its sender's timers are in the calendar, if not earlier ones.
     #[inline(always)]
     pub(crate) fn has_timer_events(&self) -> bool {

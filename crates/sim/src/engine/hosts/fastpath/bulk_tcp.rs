@@ -24,7 +24,7 @@ impl Flow {
             return [false; 2];
         }
         let is_own = |out: &AccessLink| out.is_private() || !crate::ablation::FastPath::PrivateLinks.is_on();
-        let receives = is_own(&self.at_sink.out) && !self.observed.delays();
+        let receives = is_own(&self.at_sink.out) && !self.traits.observes_delays();
         [receives && self.gates[0].is_free(), self.is_free() && is_own(&self.at_source.out)]
     }
 
@@ -67,7 +67,7 @@ impl Hosts<'_> {
     #[inline(always)]
     fn receive_as<const BARE: bool>(&mut self, event: &mut Event) -> bool {
         let flow = &mut self.flows[event.flow as usize];
-        let Flow { source, ordered_links, suffixes, at_sink, delays, paced, .. } = flow;
+        let Flow { source, ordered_links, suffixes, at_sink, delays, traits, ack_bytes, .. } = flow;
         let Source::Tcp(tcp) = source else { return false };
         let at = at_sink.pass_into(&mut self.access, (event.bytes, false), event.at);
         if at >= self.until {
@@ -88,7 +88,7 @@ impl Hosts<'_> {
         }
         let before = tcp.receiver.next();
         if let Some((delivered, first)) = tcp.arrive_near(seq, sent) {
-            let all = &mut self.delays[usize::from(*paced)];
+            let all = &mut self.delays[usize::from(traits.is_paced())];
             if counts {
                 // One or none; the handshake's is over, as data come.
                 let delay = at.after(select_unpredictable(delivered > 0, first, at));
@@ -103,7 +103,7 @@ impl Hosts<'_> {
             tcp.late.note(seq, sent, tcp.receiver.next());
             tcp.receiver.hold(seq);
         } else if seq == tcp.receiver.next() {
-            let sums = self.counting.then_some((delays, &mut self.delays[usize::from(*paced)]));
+            let sums = self.counting.then_some((delays, &mut self.delays[usize::from(traits.is_paced())]));
             tcp.deliver_late((seq, sent), at, sums, |_| {});
         }
         let next = tcp.receiver.next();
@@ -117,7 +117,7 @@ impl Hosts<'_> {
                 self.reply(event.flow, seq, sent);
                 return true;
             };
-            let (bytes, hop) = (tcp.ack_bytes(), self.ack_hop + 1);
+            let (bytes, hop) = (*ack_bytes, self.ack_hop + 1);
             let seq = base.wrapping_add(next);
             let ack = Packet {
                 sent: echo,

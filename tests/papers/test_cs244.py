@@ -77,11 +77,11 @@ def test_teeth_are_deep_cuts_after_slow_start() -> None:
 # --- many flows
 
 
-def crowd(shortfall: float, fairness: float) -> synthetic.Numbers:
+def crowd(shortfall: float, fairness: float, full: float = 0.99) -> synthetic.Numbers:
     def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
         paced = settings["pacing"] != "none"
         times = np.arange(0, 60.5, 0.5)
-        carried = times * 12e6 * (1 - (shortfall + 1e-4 * seed) * paced)
+        carried = times * 12.5e6 * full * (1 - (shortfall + 1e-4 * seed) * paced)
         index = np.full(len(times), 0.6 + fairness * paced + 1e-3 * seed * paced)
         columns = synthetic.together(
             synthetic.curve("carried", times, carried, link="core"), synthetic.curve("jain", times, index)
@@ -92,19 +92,23 @@ def crowd(shortfall: float, fairness: float) -> synthetic.Numbers:
 
 
 @pytest.mark.parametrize(
-    ("original", "rerun", "fairness", "outcome"),
+    ("original", "rerun", "fairness", "full", "outcome"),
     [
-        (0.04, 0.0, 0.3, "reproduced"),
-        (0.04, 0.03, 0.3, "partly"),
-        (0.04, 0.0, -0.3, "partly"),
-        (-0.01, 0.01, -0.3, "not reproduced"),
+        (0.04, 0.0, 0.3, 0.99, "reproduced"),
+        (0.04, 0.03, 0.3, 0.99, "partly"),
+        (0.04, 0.0, -0.3, 0.99, "partly"),
+        (0.04, 0.0, 0.3, 0.97, "partly"),  # the rule's buffer does not keep the link full
+        (-0.01, 0.01, -0.3, 0.97, "not reproduced"),
     ],
 )
-def test_synchronisation_is_lost_throughput_in_the_original_only(
-    original: float, rerun: float, fairness: float, outcome: str
+def test_synchronisation_is_lost_throughput_in_the_original_only_over_a_full_link(
+    original: float, rerun: float, fairness: float, full: float, outcome: str
 ) -> None:
-    sweeps = {name: crowd(original if name == "original" else rerun, fairness) for name in MANY.sweeps(Length())}
-    assert MANY.check(synthetic.runs(MANY, sweeps)).verdict == outcome
+    names = MANY.sweeps(Length())
+    sweeps = {name: crowd(original if name == "original" else rerun, fairness, full) for name in names}
+    verdict = MANY.check(synthetic.runs(MANY, sweeps))
+    assert verdict.verdict == outcome
+    assert f"Unpaced flows of the original have {full:.1%}" in verdict.note
 
 
 # --- buffer sizing
@@ -150,7 +154,9 @@ def test_paced_needs_more_near_100_flows_less_than_the_rule_and_no_more_for_many
 ) -> None:
     runs = synthetic.runs(SIZING, lambda settings, seed: filled(settings, seed, factors | {50: 1.5}))
     verdict = SIZING.check(runs)
-    missed = " ".join(row.statistic for row in verdict.evidence if row.ok is False)
-    assert verdict.verdict == ("partly" if failed else "reproduced")
-    assert all(words in missed for words in failed)
+    missed = [row.statistic for row in verdict.evidence if row.ok is False]
+    # the page's own formula gives 177 packets where it prints 180
+    assert missed.pop() == "BDP / √n of 1250 packets and 50 flows, packets"
+    assert bool(missed) == bool(failed)
+    assert all(words in " ".join(missed) for words in failed)
     assert verdict.ours["none, 100 flows"] == pytest.approx(40.3, abs=0.3)

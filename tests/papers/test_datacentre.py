@@ -149,6 +149,8 @@ def test_points_of_inflection_are_judged_by_their_number_and_bounds() -> None:
 
     as_printed = verdict(fig4.PRINTED_POI)
     assert as_printed.verdict == "reproduced"
+    bounds = [row.value for row in as_printed.evidence if row.statistic.startswith("N* = ")]
+    assert bounds == pytest.approx([58.6, 29.3, 14.6], abs=0.05)
     assert as_printed.ours["poi_64kb"] == pytest.approx(80)
     assert "80 flows at 64 KB, 48 flows at 128 KB, 19 flows at 256 KB" in as_printed.note
     off = verdict({64: 70, 128: 40, 256: 27})  # within N* and 2 N*, but not the numbers
@@ -239,7 +241,8 @@ def synchronised(paced_share: float, few: float = 0.0) -> Any:
         def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
             shares = dict(unpaced)
             if settings["pacing"] != NONE:
-                gap = paced_share - 0.1 if flows == fig9.MANY else few
+                # with 96 flows between the two others
+                gap = paced_share - 0.1 if flows == fig9.MANY else few + (flows == 96) * 0.1
                 shares[300] = 0.1 + gap
             return {"instruments": drop_events(shares, flows)}
 
@@ -258,7 +261,8 @@ def test_the_length_of_an_event_is_taken_from_the_unpaced_share() -> None:
 
 def test_the_paced_share_and_likeness_of_few_flows_are_judged() -> None:
     assert [row.ok for row in synchronised(0.9).evidence[:3]] == [False, True, True]
-    assert [row.ok for row in synchronised(0.8, few=0.8).evidence[:3]] == [True, True, False]
+    assert [row.ok for row in synchronised(0.8, few=0.8).evidence[:5]] == [True, True, False, True, False]
+    assert [row.ok for row in synchronised(0.8, few=-0.1).evidence[:5]] == [True, True, True, False, True]
 
 
 def test_curves_of_several_lengths_are_told_apart() -> None:

@@ -54,6 +54,12 @@ def test_the_buffer_for_a_goodput_is_where_the_curve_crosses(change: dict[str, f
     assert BUFFER.check(fast_access(**change)).verdict == outcome
 
 
+def test_a_fourth_of_unpaced_is_judged_beside_the_halves() -> None:
+    rows = BUFFER.check(fast_access(none=-0.8, host=0.0, edge=0.0)).evidence  # 19.2, 10 and 4.9 KB
+    failed = [row.statistic for row in rows if row.ok is False]
+    assert failed == ["buffer for 90 kbit/s, edge 10 ms over unpaced"]
+
+
 def test_a_goodput_that_is_never_reached_needs_more_buffer() -> None:
     verdict = BUFFER.check(fast_access(none=100.0))
     assert verdict.ours["unpaced_kb"] is None

@@ -118,8 +118,9 @@ def bounds(method: str, size: int, *, short: float = 1, large: float = 3) -> flo
     delay = 0 if method == "none" else int(method.split()[1])
     if size >= 20:
         return 93 - (large if delay >= 100 else 0)
-    # below 5 KB 1 ms may have most of what there is
-    return 80 + {0: 0, 1: short if size >= 5 else 7, 10: 8, 100: 8, 200: 7.9}[delay]
+    # below 5 KB 1 ms may have most of what there is; from 10 KB to 5 longer bounds gain the more
+    grown = 0.1 * (10 - size) * (size >= 5)
+    return 80 + {0: 0, 1: short if size >= 5 else 7, 10: 8 + grown, 100: 8 + grown, 200: 7.9 + grown}[delay]
 
 
 def test_four_bounds_behave_as_the_paper_says() -> None:
@@ -130,6 +131,10 @@ def test_four_bounds_behave_as_the_paper_says() -> None:
     assert DELAYS.check(run(DELAYS, lambda method, size: bounds(method, size, large=0))).verdict == "partly"
     behind = DELAYS.check(run(DELAYS, lambda method, size: bounds(method, size) - 4 * (method == "edge 10 ms")))
     assert any("behind the best" in row.statistic and row.ok is False for row in behind.evidence)
+    level = DELAYS.check(run(DELAYS, lambda method, size: bounds(method, 10 if 5 <= size < 10 else size)))
+    failed = [row.statistic for row in level.evidence if row.ok is False]
+    assert len(failed) == 6
+    assert all(statistic.startswith("growth of goodput") for statistic in failed)
 
 
 def share(method: str) -> float:

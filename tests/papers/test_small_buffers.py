@@ -41,12 +41,23 @@ def outcome(claim: Claim, runs: Runs) -> str:
 def test_buffers_within_a_packet_are_reproduced() -> None:
     verdict = FIG2.check(fig2())
     assert verdict.verdict == "reproduced"
-    assert verdict.ours == {"slow_access": 5, "half_fast": 10, "all_fast": 15}
+    assert verdict.ours == {"slow_access": 5, "half_fast": 10, "all_fast": 15, "half_over_slow": 2, "fast_over_slow": 3}
 
 
-@pytest.mark.parametrize(("half", "expected"), [(8.2, "reproduced"), (7.9, "partly"), (11.1, "partly")])
-def test_a_buffer_two_packets_away_is_not(half: float, expected: str) -> None:
-    assert outcome(FIG2, fig2(half=half)) == expected
+@pytest.mark.parametrize(("half", "ok"), [(8.2, True), (7.9, False), (11.1, False)])
+def test_a_buffer_two_packets_away_is_not(half: float, ok: bool) -> None:
+    rows = [row.ok for row in FIG2.check(fig2(half=half)).evidence if row.statistic.startswith("smallest buffer")]
+    assert rows == [True, ok, True]
+
+
+@pytest.mark.parametrize(("slow", "failed"), [(5.0, 0), (5.5, 2)])
+def test_twofold_and_threefold_are_numbers_too(slow: float, failed: int) -> None:
+    """Six packets for five is within one, and 10 and 15 are not two and three times six."""
+    verdict = FIG2.check(fig2(slow=slow))
+    missed = [row.statistic for row in verdict.evidence if row.ok is False]
+    assert len(missed) == failed
+    assert all(statistic.startswith("buffer over that of slow access") for statistic in missed)
+    assert "two- and threefold" in verdict.note
 
 
 def test_a_target_that_is_never_reached_fails() -> None:

@@ -34,6 +34,7 @@ def test_each_larger_share_needs_more_and_paced_ones_five() -> None:
     verdict = SHARE.check(shared(KNEES))
     assert verdict.verdict == "reproduced"
     assert verdict.ours["unpaced, 50 % fast"] == pytest.approx(8.7, abs=0.02)
+    assert verdict.ours["rule_of_thumb_gbit"] == pytest.approx(10)
     assert "Half of the links being fast costs 39% of what all cost" in verdict.note
     assert SHARE.draw(shared(KNEES)) == SHARE.draw(shared(KNEES))
 

@@ -2,7 +2,8 @@
 
 Criteria were fixed from the page before the runs that judge them: less than 100 packets for 50 unpaced flows; more for
 100 paced ones; "still below the revised rule of thumb" BDP / √n with pacing at every number; and a difference that
-fades, so at each number of flows beyond 100, to one that is negligible, within the 5 % of all numbers, at the last.
+fades, so at each number of flows beyond 100, to one that is negligible, within the 5 % of all numbers, at the last. Of
+the network of Aggarwal, Savage and Anderson, 1250 packets and 50 flows, it prints what that rule requires: 180 packets.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
@@ -59,7 +61,9 @@ QUICK_BUFFERS = (10, 40, 100, 220, 400)
 FLOWS = (50, 100, 200, 400, 800)
 QUICK_FLOWS = (50, 100, 400)
 COUNT, BUFFER, UTILISATION = "traffic.bulk.count", "network.core.buffer", "links.core.utilisation"
-PRINTED = {"bdp_packets": BDP, "flows": 50, "unpaced_below_packets": 100}
+PRINTED = {"bdp_packets": BDP, "flows": 50, "unpaced_below_packets": 100, "rule_packets": 180}
+#: The rule's 180 packets are of this product and so many flows.
+ORIGINAL = (50, 1250)
 
 TARGET = Assumption(
     "What full utilisation is.",
@@ -131,6 +135,9 @@ def check(runs: Runs) -> Verdict:
             f"smallest buffer, paced, {last} flows: as unpaced", needs[PACED][last], round(needs[NONE][last].mean, 1)
         ),
     ]
+    thumb = rule(*ORIGINAL)
+    what = "BDP / √n of {1} packets and {0} flows, packets".format(*ORIGINAL)
+    evidence.append(criteria.packets(what, thumb, PRINTED["rule_packets"]))
     for number in flows:
         for pacing in (NONE, PACED):
             words = f"BDP / √n = {rule(number):.0f}"
@@ -139,21 +146,28 @@ def check(runs: Runs) -> Verdict:
             )
     evidence += experiments(runs)
     ours = {f"{pacing}, {number} flows": round(needs[pacing][number].mean, 1) for pacing in needs for number in flows}
-    theirs = {"unpaced, 50 flows": "below 100", "paced − unpaced, 100 flows": "above 0", "many flows": "negligible"}
+    ours["rule of the original, packets"] = round(thumb, 1)
+    theirs: dict[str, Any] = {
+        "unpaced, 50 flows": "below 100",
+        "paced − unpaced, 100 flows": "above 0",
+        "many flows": "negligible",
+        "rule of the original, packets": PRINTED["rule_packets"],
+    }
     told = ", ".join(f"{more[number].mean:+.0f} ({number})" for number in flows)
     note = (
         f"Unpaced, 50 flows need {needs[NONE][50].mean:.0f} packets. What paced flows need more, by their number: "
         f"{told}. "
         "The pacer decides where that fades: at exactly a window a round trip a flow loses, for good, whatever part of "
         "its window an acknowledgement frees too late, and more so the smaller its window. Other rules (why-rule), "
-        "NewReno (why-newreno) and Linux of today, which grows its windows faster (why-today), stand beside."
+        "NewReno (why-newreno) and Linux of today, which grows its windows faster (why-today), stand beside. "
+        f"The page's own formula gives {thumb:.0f} packets where it prints {PRINTED['rule_packets']}, rounded to tens."
     )
     return Verdict(criteria.judge(evidence), ours, theirs, note, evidence)
 
 
-def rule(flows: int) -> float:
+def rule(flows: int, product: int = BDP) -> float:
     """BDP / √n, the revised rule of thumb, packets."""
-    return BDP / math.sqrt(flows)
+    return product / math.sqrt(flows)
 
 
 def less(results: Results, few: int, many: int) -> Interval:

@@ -1,4 +1,9 @@
-"""TCP Pacing, fifty flows: started together in ns-2 (Aggarwal's Fig. 6 and 7), and one after the other with Linux."""
+"""TCP Pacing, fifty flows: started together in ns-2 (Aggarwal's Fig. 6 and 7), and one after the other with Linux.
+
+The page reckons that with 50 flows the original's buffer of 312 packets, more than the rule's 180, leaves the link
+"never ... under-utilized", so that paced flows cannot carry more than unpaced ones in steady state. That is a
+criterion, fixed from the text before the run that judges it: unpaced flows fill the link from 20 s on.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ import numpy as np
 from paceline._statistics import Interval, interval
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
+from paceline.papers.cs244.buffer_sizing import FULL_LINK
 from paceline.papers.cs244.network import METHODS, NONE, PACED, PACER, PACING, PATH, TCP, VARIANT, dumbbell, with_linux
 from paceline.papers.cs244.one_flow import both, carried
 from paceline.results import Result
@@ -18,6 +24,8 @@ from paceline.scenario import Scenario
 FROM = 20
 #: Of fairness at the start, s.
 EARLY = 3
+#: The original's bottleneck, Mbit/s.
+RATE = 100
 
 START = Assumption(
     "When flows start.",
@@ -34,7 +42,7 @@ STATISTIC = Assumption(
     "What losing throughput to synchronisation is, and what no such loss.",
     "In the original paced carries less than unpaced outside the interval; in the rerun its shortfall is less than "
     "half of that. Both over the whole minute, and from 20 s on, when all have started and left slow start.",
-    "Both print curves of cumulative throughput, and no number.",
+    "Both print curves of cumulative throughput, and no number. A full link is 98 %, as in cs244-buffer-sizing.",
 )
 
 
@@ -79,6 +87,15 @@ def check(runs: Runs) -> Verdict:
             criteria.below(f"rerun: shortfall of paced {words}, of unpaced, half of the original's", rerun, half),
         ]
         ours |= {f"original, {words}": round(original.mean, 4), f"rerun, {words}": round(rerun.mean, 4)}
+    full = filled(runs, "original")
+    what = f"original: utilisation, unpaced, from {FROM} s on: a full link"
+    evidence.append(criteria.above(what, full, FULL_LINK))
+    evidence += [
+        criteria.inform(f"utilisation, unpaced, from {FROM} s on: {words}", filled(runs, name), name)
+        for name, words in FILLING.items()
+        if name in runs
+    ]
+    ours["original, utilisation unpaced"] = round(full.mean, 4)
     early = fairness(runs, "original")
     ours["original, early gain in Jain's index"] = round(early.mean, 3)
     evidence += [
@@ -102,7 +119,11 @@ def check(runs: Runs) -> Verdict:
                     f"why-jitter; {steady.mean:.1f} without",
                 )
             )
-    theirs = {"original": "paced loses throughput, and is fairer", "rerun": "no such loss"}
+    theirs = {
+        "original": "paced loses throughput, and is fairer",
+        "original, utilisation unpaced": "full",
+        "rerun": "no such loss",
+    }
     return Verdict(criteria.judge(evidence), ours, theirs, note(runs), evidence)
 
 
@@ -113,6 +134,10 @@ EXPERIMENTS = {
     "why-prompt-acks": "the rerun without delayed acknowledgements",
     "why-rerun-newreno": "the rerun without SACK",
 }
+
+
+#: Whose unpaced flows may fill the link.
+FILLING = {"why-newreno": EXPERIMENTS["why-newreno"], "rerun": "the rerun, which has SACK"}
 
 
 def note(runs: Runs) -> str:
@@ -126,15 +151,25 @@ def note(runs: Runs) -> str:
     text = (
         f"The shortfall of paced throughput is {told('original')} in the original, where Reno flows start together, "
         "and "
-        f"{told('rerun')} in the rerun."
+        f"{told('rerun')} in the rerun. Unpaced flows of the original have {filled(runs, 'original').mean:.1%} of the "
+        f"link from {FROM} s on."
     )
     if not varied:
         return text
     return (
         f"{text} Under other choices: {varied}. What a flow makes of several losses in a window decides, which paced "
         "flows "
-        "suffer together: Reno stalls, NewReno does not."
+        f"suffer together: Reno stalls, NewReno does not. Of the link unpaced NewReno has "
+        f"{filled(runs, 'why-newreno').mean:.1%}, and Linux's reno of the rerun, which has SACK, "
+        f"{filled(runs, 'rerun').mean:.1%}."
     )
+
+
+def filled(runs: Runs, name: str) -> Interval:
+    """What unpaced flows use of the link in the steady state."""
+    found = interval(throughput(run) / RATE for run in both(runs[name])[0])
+    assert found is not None
+    return found
 
 
 def shortfall(runs: Runs, name: str, since: float) -> Interval:
@@ -208,8 +243,9 @@ CLAIM = Claim(
     where="TCP Pacing, many flows",
     kind="shape",
     says="Fifty paced flows that start together synchronise and lose throughput, though they are fairer at first; "
-    "rerun with Linux, started one after the other, they lose none.",
-    printed={},
+    "rerun with Linux, started one after the other, they lose none. Unpaced ones fill the link over "
+    "312 packets of buffer.",
+    printed={"bdp_packets": 1250, "buffer_packets": 312, "flows": 50},
     assumptions=(PATH, PACER, RENO, TCP, START, STATISTIC),
     sweeps=sweeps,
     check=check,

@@ -2,7 +2,8 @@
 
 Criteria were fixed from the text before the runs that judge them: the three points of inflection and their bounds;
 that below the point paced has shorter calls too, in the mean and at the 99th percentile (Fig. 4 to 6, panels b and c);
-and that a buffer of 256 KB, 6.8 % of the product of rate and round trip, "is enough to have no packet drops".
+that a buffer of 256 KB, 6.8 % of the product of rate and round trip, "is enough to have no packet drops"; and that the
+bound C RTT / B is 58, 29 and 14 flows, which the paper rounds down.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from paceline.papers.datacentre.testbed import (
 )
 from paceline.results import Results
 from paceline.scenario import Scenario
+from paceline.theory import inflection as theory
 
 #: The bound C RTT / B of the paper and the points of inflection that it prints, by buffer in KB.
 N_STAR = {64: 58, 128: 29, 256: 14}
@@ -104,7 +106,7 @@ def check(runs: Runs) -> Verdict:
         evidence.append(criteria.within(name, found, PRINTED_POI[size], "flows"))
         kept = bound <= found.mean <= 2 * bound
         evidence.append(Evidence(bounds, found.mean, _ends(found), f"{bound} to {2 * bound}", kept))
-    evidence += times(runs) + losses(runs) + experiments(runs)
+    evidence += times(runs) + losses(runs) + lower_bounds() + experiments(runs)
     theirs = {f"poi_{size}kb": flows for size, flows in PRINTED_POI.items()}
     return Verdict(criteria.judge(evidence), ours, theirs, f"{_points(ours)} {NOTE}", evidence)
 
@@ -191,6 +193,14 @@ def losses(runs: Runs) -> list[Evidence]:
             else:
                 rows.append(criteria.inform(name, loss, "the paper: none at 256 KB"))
     return rows
+
+
+def lower_bounds() -> list[Evidence]:
+    """N* by the formula."""
+    return [
+        criteria.within(f"N* = C RTT / B, {size} KB", float(theory.flows("1 Gbit/s", "30 ms", f"{size} KB")), bound)
+        for size, bound in N_STAR.items()
+    ]
 
 
 def experiments(runs: Runs) -> list[Evidence]:

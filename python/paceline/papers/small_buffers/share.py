@@ -4,6 +4,7 @@ Criteria were fixed from the text before the runs that judge them. "A significan
 necessitates larger buffers": of the shares between none and all, which Fig. 2 leaves out, each larger one needs more
 buffer for 90 % of the core than the one before, outside the interval of the paired difference. "5 packets of buffering
 suffice irrespective of the mix of traffic", where hosts behind fast links pace: five within one packet at each share.
+Section I's example of the rule of thumb, "10 Gigabits" for 250 ms at 40 Gbit/s, is a number of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, 
 from paceline.papers.small_buffers import fig2
 from paceline.papers.small_buffers.network import ASSUMPTIONS, TARGET, buffer_for, crossings, shared
 from paceline.scenario import Scenario
+from paceline.theory import buffer_rules
 
 #: Shares of fast access links, percent, and the buffers that are run of each, packets: about where 90 % is crossed.
 UNPACED: Mapping[int, Sequence[int]] = {
@@ -28,7 +30,9 @@ UNPACED: Mapping[int, Sequence[int]] = {
     100: (5, 13, 14, 15),
 }
 PACED, PACED_QUICK = (4, 5, 6), (4, 5, 6, 7)
-PRINTED = {"paced_packets": 5}
+PRINTED = {"paced_packets": 5, "rule_of_thumb_gbit": 10}
+#: The rule's link and round trip.
+RULE = ("40 Gbit/s", "250 ms")
 
 
 def sweeps(length: Length) -> Mapping[str, Scenario]:
@@ -73,7 +77,10 @@ def check(runs: Runs) -> Verdict:
             statistic = f"smallest buffer for {TARGET:.0%} of the core, {share} % fast, those paced"
             evidence.append(fig2.enough(statistic, found, PRINTED["paced_packets"]))
             ours[f"paced, {share} % fast"] = None if found is None else round(found.mean, 1)
-    return Verdict(criteria.judge(evidence), ours, PRINTED, note(ours), evidence)
+    thumb = 8e-9 * float(buffer_rules.bandwidth_delay(*RULE))
+    what = f"buffer by the rule of thumb, {' and '.join(RULE)}, Gbit"
+    evidence.append(criteria.within(what, thumb, PRINTED["rule_of_thumb_gbit"], "Gbit"))
+    return Verdict(criteria.judge(evidence), ours | {"rule_of_thumb_gbit": thumb}, PRINTED, note(ours), evidence)
 
 
 def crossing(runs: Runs, name: str) -> Interval | None:

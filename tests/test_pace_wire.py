@@ -319,9 +319,20 @@ def test_the_services_capabilities_are_enough(wire: net.Wire, tmp_path: Path, ba
         (("address", "add", "192.0.2.1/24", "dev", "out0"), "--out: out0 has the address 192.0.2.1"),
         (("address", "add", "2001:db8::1/64", "dev", "in0", "nodad"), "--in: in0 has the address 2001:db8::1"),
         (("route", "add", "default", "dev", "in0"), "--in: in0 carries the default route"),
+        (("address", "add", "192.0.2.1/24", "dev", "on0"), "--out: out0 is below on0, which has the address 192.0.2.1"),
+        (("address", "add", "192.0.2.1/24", "dev", "top0"), "--in: in0 is below top0, which has the address 192.0.2.1"),
+        (("route", "add", "default", "dev", "top0"), "--in: in0 is below top0, which carries the default route"),
     ],
 )
 def test_an_interface_that_the_machine_uses_is_refused(wire: net.Wire, command: tuple[str, ...], why: str) -> None:
+    for stacked in (  # a bridge over in0 and an interface on that, another on out0
+        ("add", "br0", "up", "type", "bridge"),
+        ("set", "in0", "master", "br0"),
+        ("add", "link", "br0", "name", "top0", "up", "type", "macvlan"),
+        ("add", "link", "out0", "name", "on0", "up", "type", "macvlan"),
+    ):
+        if command[-1] in ("on0", "top0"):
+            wire.ip(wire.box, "link", *stacked)
     inside = ["ip", "netns", "exec", wire.box]
     subprocess.run([*inside, "sysctl", "-q", "-w", "net.ipv6.conf.in0.disable_ipv6=0"], check=True)
     subprocess.run([*inside, "ip", *command], check=True)

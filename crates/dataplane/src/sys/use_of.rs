@@ -5,8 +5,42 @@
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Interfaces on interfaces, at most: a kernel refuses more than eight (`MAX_NEST_DEV`).
+const LAYERS: usize = 8;
+
 /// What the machine uses the interface of this name for, in words; `None` where it is bare.
 pub fn use_of(interface: &str) -> Option<String> {
+    own_use(interface).or_else(|| {
+        above(interface).iter().find_map(|upper| Some(format!("is below {upper}, which {}", own_use(upper)?)))
+    })
+}
+
+/// What stands on an interface, at any height: a bridge or a bond that it belongs to, a VLAN, a macvlan.
+fn above(interface: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut layer = vec![interface.to_owned()];
+    for _ in 0..LAYERS {
+        layer = layer
+            .iter()
+            .flat_map(|lower| directly_above(lower))
+            .filter(|name| !found.contains(name))
+            .collect();
+        found.extend_from_slice(&layer);
+    }
+    found
+}
+
+/// The kernel links each of them as `upper_` and its name.
+fn directly_above(interface: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(format!("/sys/class/net/{interface}"));
+    let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let mut uppers: Vec<String> =
+        names.filter_map(|name| Some(name.to_str()?.strip_prefix("upper_")?.to_owned())).collect();
+    uppers.sort();
+    uppers
+}
+
+fn own_use(interface: &str) -> Option<String> {
     let address = addresses(interface).into_iter().find(|address| !is_link_local(address));
     if let Some(address) = address {
         return Some(format!("has the address {address}"));

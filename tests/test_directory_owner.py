@@ -57,3 +57,31 @@ def test_scenarios_made_in_python_go_by_their_titles(tmp_path: Path) -> None:
     with pytest.raises(pl.InputError, match=r"^out: .*out holds the results of .*; name another directory, or add"):
         pl.sweep(first.set("title", "another").set("duration", "3 s"), out=out)
     pl.sweep(first.set("title", "another").set("duration", "3 s"), out=out, force=True)
+
+
+def test_a_report_and_a_scenario_of_something_else_are_kept(command: Command, tiny: Path) -> None:
+    """An analysis, an advice and a run have a report each, of one name; a scenario may be anybody's."""
+    assert command("run", tiny, "--trace", "tiny.pcap", "--out", "out").returncode == 0
+    advise = ("advise", "--rate", "10 Mbit/s", "--rtt", "20 ms", "--flows", "10", "--within", "1 min")
+    report = tiny.parent / "out" / "report.html"
+    before = report.read_bytes()
+    for other in (("analyse", "tiny.pcap"), advise):
+        refused = command(*other, "--out", "out")
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert refused.stderr == (
+            f'paceline: --out: out holds the results of "tiny" ({tiny}); name another directory\n'
+        )
+    assert report.read_bytes() == before
+    for _ in range(2):
+        assert command("analyse", "tiny.pcap", "--out", "analysis").returncode == 0, "its own it replaces"
+    written = tiny.parent / "written" / "scenario.toml"
+    written.parent.mkdir()
+    written.write_text(f"# by hand\n{OTHER}")
+    for folder, name in (("analysis", "report.html"), ("written", "scenario.toml")):
+        refused = command("run", tiny, "--out", folder)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert f"{folder} has a {name} that this command has not written; add --force" in refused.stderr
+        assert command(*advise, "--out", folder).returncode == 2
+    assert command("run", written, "--out", "written").returncode == 0, "beside its own results"
+    assert written.read_text().startswith("# by hand")
+    assert command("run", tiny, "--out", "analysis", "--force").returncode == 0

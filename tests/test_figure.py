@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import tomllib
 import zlib
 from pathlib import Path
@@ -184,6 +185,16 @@ def test_the_file_is_named_after_what_it_shows(kept: Path, tmp_path: Path, comma
     done = command("figure", kept, "--of", "raster")
     assert (done.returncode, done.stdout) == (0, "raster.pdf\n")
     assert (tmp_path / "raster.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_figure_that_takes_long_is_told_of(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(plot, "save", lambda *_: time.sleep(2))
+    draw(kept, "--out", tmp_path / "m.pdf")
+    said = capsys.readouterr()
+    assert said.err.startswith("paceline: drawing the figure: ")
+    assert said.out == f"{tmp_path / 'm.pdf'}\n"
 
 
 def test_without_matplotlib_the_extra_is_named(

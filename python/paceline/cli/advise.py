@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paceline.cli import completion
-from paceline.cli.options import DASK, JOBS, QUIET, cluster_at, jobs_of, opened_store
+from paceline.cli.options import (
+    DASK,
+    JOBS,
+    QUIET,
+    cluster_at,
+    jobs_of,
+    opened_store,
+    refuse_results_of_others,
+)
 from paceline.errors import InputError, RunError
 from paceline.terminal.output import DONE, INTERRUPTED, columns_of, print_data, say
 
@@ -110,6 +118,7 @@ def advise(
     store = None
     if out is not None or not as_json:
         store = opened_store(out, Path("results") / f"advise-{question.key}")
+        refuse_results_of_others(store.directory, "advice.json", out)
     from paceline.advise.asking import answer, on_kernel
     from paceline.terminal.progress import progress
 

@@ -11,7 +11,7 @@ import click
 
 from paceline._arguments import directory, typed
 from paceline.cli import completion
-from paceline.cli.options import QUIET
+from paceline.cli.options import QUIET, refuse_results_of_others
 from paceline.cli.usage import Argument
 from paceline.errors import InputError, RunError
 from paceline.terminal.output import DONE, print_data, print_table, print_text, say
@@ -100,6 +100,7 @@ def analyse(
 def _folder(out: str) -> Path:
     """Where files go; that it cannot be written is said before anything is read."""
     folder = directory(out, "--out", "--out results/mine")
+    refuse_results_of_others(folder, "summary.parquet", out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".paceline.partial"

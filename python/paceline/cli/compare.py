@@ -14,6 +14,7 @@ from paceline.cli.options import QUIET
 from paceline.cli.usage import Argument
 from paceline.errors import InputError
 from paceline.terminal.output import DONE, FAILED, print_data, print_table, say
+from paceline.terminal.progress import phase
 
 if TYPE_CHECKING:
     from paceline.results.comparison import Comparison, Difference
@@ -51,7 +52,8 @@ def compare(a: str, b: str, metrics: tuple[str, ...], limit: str | None, as_json
 
     allowed = 0.0 if limit is None else _share(limit)
     try:
-        found = comparison.compare(Results.load(a), Results.load(b), metrics, allowed)
+        with phase("comparing"):
+            found = comparison.compare(Results.load(a), Results.load(b), metrics, allowed)
     except InputError as error:
         raise InputError(error.message, "--metric") if error.source == "metric" else error from None
     if as_json:

@@ -12,6 +12,7 @@ from paceline.cli import completion
 from paceline.cli.options import QUIET, RESULTS
 from paceline.errors import InputError
 from paceline.terminal.output import DONE, print_data, say
+from paceline.terminal.progress import phase
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,10 +67,23 @@ def figure(
     paceline figure results/mine --metric loss --out loss.pdf --out loss.svg
     paceline figure results/mine --of raster --width text --height 40mm --out raster.png
     """
+    with phase("drawing the figure"):
+        drawn_files, note = _draw(results, what, metrics, files, width, height)
+    if note:
+        say(note)
+    print_data("".join(f"{target}\n" for target in drawn_files))
+    return DONE
+
+
+def _draw(
+    results: str, what: str, metrics: tuple[str, ...], files: tuple[str, ...], width: str, height: str | None
+) -> tuple[list[Path], str]:
+    """The files, and what there is to say of them. What draws takes seconds to load."""
     from paceline import plot
     from paceline.results import Results
     from paceline.results.loading import read_runs
 
+    note = ""
     _arguments.one_of(what, "--of", "kind of figure", _KINDS)
     inches = {"column": plot.COLUMN, "text": plot.TEXT}.get(width) or _inches(width, "--width")
     tall = None if height is None else _inches(height, "--height")
@@ -83,16 +97,15 @@ def figure(
         with plot.paper():
             drawn = _drawn(folder, what, metrics, (inches, tall))
             if what == "queue" and (settings := len(Results.load(folder).by_settings())) > len(drawn.axes):
-                say(f"drawn are the queues of {len(drawn.axes)} of {settings} settings")
+                note = f"drawn are the queues of {len(drawn.axes)} of {settings} settings"
             for target in targets:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 plot.save(drawn, target)
-                print_data(f"{target}\n")
     except InputError as error:
         raise InputError(error.message, "--metric") if error.source == "metrics" else error from None
     except ValueError as error:
         raise InputError(str(error), results) from None
-    return DONE
+    return targets, note
 
 
 def _drawn(folder: Path, what: str, metrics: tuple[str, ...], size: tuple[float, float | None]) -> Figure:

@@ -243,6 +243,17 @@ def refuse_other_scenario(store: Store, scenario: Scenario, points: Sequence[Poi
         raise InputError(f"{error.message}; {remedy}", "--out" if out else None) from None
 
 
+def refuse_results_of_others(folder: Path, mark: str, out: str | None) -> None:
+    """A report that this command has not written is not put aside at all; `mark` is a file that it leaves."""
+    from paceline.store import directory_owner
+
+    try:
+        directory_owner.refuse_results_of_others(folder, mark)
+    except InputError as error:
+        remedy = "name another directory" + ("" if out else " by --out")
+        raise InputError(f"{error.message}; {remedy}", "--out" if out else None) from None
+
+
 @contextlib.contextmanager
 def cluster_at(address: str | None) -> Iterator[Client | None]:
     """A client of the scheduler there; ``None`` where no address is given."""

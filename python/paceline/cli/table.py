@@ -8,6 +8,7 @@ from paceline import _arguments
 from paceline.cli import completion
 from paceline.cli.options import QUIET, RESULTS
 from paceline.terminal.output import DONE, print_data, say
+from paceline.terminal.progress import phase
 
 _FORMATS = ("csv", "markdown", "latex")
 
@@ -38,8 +39,10 @@ def table(results: str, form: str) -> int:
     from paceline.results.text_formats import text_of
 
     _arguments.one_of(form, "--format", "form of a table", _FORMATS)
-    runs = Results.load(results)
-    print_data(text_of(runs, form))
+    with phase("reading the results"):
+        runs = Results.load(results)
+        text = text_of(runs, form)
+    print_data(text)
     if form != "csv" and (repetition := runs.repetition):
         say(repetition)
     return DONE

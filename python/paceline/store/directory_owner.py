@@ -2,7 +2,8 @@
 
 ``DIR/store/scenario``, written with the tables, names it: its file and its title. What is run into the directory later
 is the same scenario where it comes from that file, however changed, or has runs there already. Any other would put its
-tables and its report in the place of what somebody may still want.
+tables and its report in the place of what somebody may still want. So would an analysis or an advice, which have a
+report too, and results in a directory whose `scenario.toml` somebody wrote.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: A scenario's name and title take less.
 _MOST_BYTES = 1 << 20
+#: What several commands write.
+_SHARED = ("report.html", "scenario.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,31 @@ class Owner:
 def refuse_other_scenario(store: Store, scenario: Scenario, points: Sequence[Point]) -> None:
     """Raises `InputError` where the directory holds the results of another scenario."""
     there = owner_of(store.directory)
-    if there is None:
-        return
     here = _as_owner(scenario)
+    if there is None:
+        if not any(store.has(point.key) for point in points):
+            _refuse_shared(store.directory, here.file)
+        return
     own = here.file is not None and Path(here.file).parent == store.directory.resolve()
     # a scenario without a file is known by its title; so is one whose directory does not say the file
     same = there.file == here.file if there.file and here.file else there.title == here.title
     if not (same or own or any(store.has(point.key) for point in points)):
         raise InputError(f"{store.directory} holds the results of {there.in_words()}")
+
+
+def refuse_results_of_others(directory: Path, mark: str) -> None:
+    """Raises `InputError` where the report there, or a scenario, is not of a command that has left its file `mark`."""
+    there = owner_of(directory)
+    if there is not None:
+        raise InputError(f"{directory} holds the results of {there.in_words()}")
+    if not (directory / mark).exists():
+        _refuse_shared(directory, None)
+
+
+def _refuse_shared(directory: Path, source: str | None) -> None:
+    for name in _SHARED:
+        if (directory / name).exists() and str((directory / name).resolve()) != source:
+            raise InputError(f"{directory} has a {name} that this command has not written")
 
 
 def owner_text(scenario: Scenario) -> bytes:

@@ -14,7 +14,7 @@ from conftest import TINY
 from hypothesis import given
 from hypothesis import strategies as st
 from paceline._statistics import interval, student_t
-from paceline.scenario.paths import join_path, label, parse_value, split_path, split_values
+from paceline.scenario.paths import join_path, label, locate, parse_value, split_path, split_values
 
 WORDS = st.text("abcdefgh_-", min_size=1, max_size=6)
 KEYS = st.text("abc_-.0 [é", min_size=1, max_size=6)
@@ -77,6 +77,35 @@ def test_what_is_set_is_there_and_nothing_else_changed(key: str, value: Any) -> 
     document = changed.to_dict()
     document["network"]["core"] = before.to_dict()["network"]["core"]
     assert document == before.to_dict() == tomllib.loads(TINY)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("traffic.bulk.tcp.variant", "reno"),
+        ("traffic.0.tcp.variant", "reno"),
+        ("network.core.queue.discipline", "codel"),
+        ("network.core.police.rate", "1 Mbit/s"),
+        ("probes.queue.links", "core"),
+        ("pacing.method", "host"),
+    ],
+)
+def test_a_table_that_a_file_leaves_out_is_made(path: str, value: str) -> None:
+    document = tiny().to_dict()
+    del document["traffic"][0]["tcp"]
+    bare = pl.Scenario(document)
+    here: Any = bare.set(path, value).to_dict()
+    for key in split_path(locate(here, path)):
+        here = here[int(key) if isinstance(here, list) else key]
+    assert here == value
+    assert [run.settings for run in bare.over({path: [value]}).points()] == [{path: value}]
+
+
+def test_a_misspelt_table_is_not_made() -> None:
+    with pytest.raises(pl.InputError, match=r'traffic.bulk has no "tpc"; did you mean "tcp"\?'):
+        tiny().set("traffic.bulk.tpc.variant", "reno")
+    with pytest.raises(pl.InputError, match='the scenario has no "tcp"; it has'):
+        tiny().set("tcp.variant", "reno")
 
 
 @given(

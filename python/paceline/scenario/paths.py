@@ -20,7 +20,9 @@ from paceline.errors import InputError
 
 _SEGMENT = re.compile(r'"([^"]*)"|\'([^\']*)\'|([^."\'\s]+)')
 _PARAMETER = re.compile(r"\s*[A-Za-z_]\w*\s*=")
-_OPTIONAL_TABLES = ("pacing", "sweep")
+#: Tables that a file may leave out, at its top and within others: a path through them makes them.
+_OPTIONAL_TABLES = ("pacing", "sweep", "probes")
+_OPTIONAL_WITHIN = ("tcp", "jitter", "police", "queue", "reverse")
 _OPENING = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -52,8 +54,8 @@ def join_path(keys: Iterable[str]) -> str:
 def assign(document: dict[str, Any], path: str, value: Any) -> None:
     """Puts `value` at `path`, in place.
 
-    What the path leads through must be there (`pacing` and `sweep` may be left out of a file, and are made); the last
-    key may be new, and whether it means anything is for the core to say. A bare word as `pacing` is its method.
+    What the path leads through must be there, or be a table that a file may leave out (`tcp`, `pacing`); the last key
+    may be new, and whether it means anything is for the core to say. A bare word as `pacing` is its method.
     Raises `InputError`, which says what is there instead.
     """
     keys = split_path(path)
@@ -176,8 +178,10 @@ def _child(here: Any, keys: tuple[str, ...], depth: int, key: str) -> Any:
         raise _not_a_table(keys, depth)
     if key in here:
         return here[key]
+    if depth and key in _OPTIONAL_WITHIN:
+        return here.setdefault(key, {})
     above = join_path(keys[:depth]) or "the scenario"
-    close = difflib.get_close_matches(key, list(here), 1)
+    close = difflib.get_close_matches(key, [*here, *(_OPTIONAL_WITHIN if depth else _OPTIONAL_TABLES)], 1)
     whole = join_path(keys[: depth + 1])
     remedy = f'did you mean "{close[0]}"?' if close else f"it has {', '.join(here) or 'nothing'}; set {whole} first"
     raise InputError(f'{join_path(keys)}: {above} has no "{key}"; {remedy}')

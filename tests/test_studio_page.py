@@ -165,6 +165,19 @@ def test_packets_of_the_state_before_are_said_to_be(browser: sync_api.Browser, s
         page.wait_for_selector(".packets-section [role=status]:has-text('are being traced')")
 
 
+def test_a_change_ends_the_request_for_packets(browser: sync_api.Browser, server: Server) -> None:
+    """What is traced meanwhile, and read by the page, would take time from the next state's first answer."""
+    with opened(browser, server.address) as page:
+        page.route("**/api/packets", lambda route: None)  # never answered
+        with page.expect_request("**/api/packets") as asked:
+            page.fill("#buffer-text", "7 KB")
+            page.press("#buffer-text", "Enter")
+        with page.expect_event("requestfailed") as failed:
+            page.fill("#buffer-text", "8 KB")
+            page.press("#buffer-text", "Enter")
+        assert failed.value == asked.value
+
+
 def test_worlds_that_are_the_same_run_are_said_to_be(browser: sync_api.Browser, server: Server) -> None:
     with opened(browser, server.address) as page:
         page.select_option("#lesson", "too-little-delay")

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 import zlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
@@ -22,7 +23,9 @@ from conftest import TINY, Command
 from paceline.errors import InputError
 from paceline.scenario import Scenario
 from paceline.studio.links import decoded, encoded
-from paceline.studio.worlds import state_of
+from paceline.studio.packets import traced
+from paceline.studio.refinement import Costs, Work, WorkCancelledError, new_pool
+from paceline.studio.worlds import state_of, worlds_of
 from studio_server import Server, served
 
 ROOT = Path(__file__).parent.parent
@@ -310,3 +313,23 @@ def test_an_interrupt_is_how_it_ends(tmp_path: Path) -> None:
         assert server.process.stderr is not None
         (said,) = server.process.stderr.read().splitlines()
         assert said.endswith("Ctrl-C ends it")
+
+
+def test_packets_that_nobody_waits_for_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace that ends as its state changes: the next state's first answer would wait for its megabyte of numbers."""
+    pool = new_pool()
+    work = Work(pool, Costs())
+    world = worlds_of(state_of(Scenario(tomllib.loads(PACED))))[1]
+    simulate = Work.simulate
+    assert json.loads(traced(world, work, 1.0))["time_ns"]
+
+    def simulated(*arguments: Any) -> Any:
+        try:
+            return simulate(*arguments)
+        finally:
+            work.cancel()
+
+    monkeypatch.setattr(Work, "simulate", simulated)
+    with pytest.raises(WorkCancelledError):
+        traced(world, work, 1.9)
+    pool.shutdown()

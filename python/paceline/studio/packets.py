@@ -6,6 +6,7 @@ They are those that `paceline run --trace` writes, of the same scenario and seed
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -70,8 +71,8 @@ def start_of(world: World, work: Work, asked_s: float | None) -> float:
     return float(min(world.seen["warmup_s"], duration_s / 2, duration_s * LATEST_S / max(expected_s, LATEST_S)))
 
 
-def traced(world: World, work: Work, from_s: float) -> dict[str, Any]:
-    """The events of one world from `from_s` on, on the thread that calls. Raises as `Work.simulate` does.
+def traced(world: World, work: Work, from_s: float) -> str:
+    """The events of one world from `from_s` on, JSON, on the thread that calls. Raises as `Work.simulate` does.
 
     They begin a round trip before, at `from_ns`, since when times are counted in ns: what is under way at `from_s`,
     which is `begin_ns`, is to be seen too. `until_ns` is the time up to which events are whole.
@@ -85,7 +86,7 @@ def traced(world: World, work: Work, from_s: float) -> dict[str, Any]:
     times = columns["time_ns"].astype(np.int64) - from_ns
     end_ns = int(world.seen["duration_s"] * 1e9) - from_ns
     until_ns = end_ns if window.whole else int(times[-1]) if len(times) else 0
-    return {
+    facts = {
         "world": world.name,
         "from_ns": from_ns,
         "begin_ns": min(begin_ns - from_ns, until_ns // 3),
@@ -93,10 +94,13 @@ def traced(world: World, work: Work, from_s: float) -> dict[str, Any]:
         "events": EVENTS,
         "kinds": KINDS,
         "places": window.places,
-        "time_ns": times.tolist(),
-        **{name: columns[name].tolist() for name in _SENT},
         "links": links_of(world),
     }
+    parts = [json.dumps(facts)[:-1]]
+    for name, column in {"time_ns": times, **{name: columns[name] for name in _SENT}}.items():
+        work.check()
+        parts.append(f'"{name}": {json.dumps(column.tolist())}')  # milliseconds in which no other thread gets on
+    return ", ".join(parts) + "}"
 
 
 def links_of(world: World) -> dict[str, dict[str, Any]]:

@@ -84,18 +84,21 @@ class Work:
         with self._lock:
             return min((control.fraction for control in self._controls), default=0.0)
 
-    async def call(self, what: Callable[[], Any]) -> Any:
-        """Does something on a thread of the pool."""
+    def check(self) -> None:
+        """Raises `WorkCancelledError` where nobody waits for it any more."""
         if self._cancelled:
             raise WorkCancelledError
+
+    async def call(self, what: Callable[[], Any]) -> Any:
+        """Does something on a thread of the pool."""
+        self.check()
         return await asyncio.wrap_future(self._pool.submit(what))
 
     def simulate(self, scenario_json: str, seed: int, trace: Callable[[Any], None] | None = None) -> _core.Run:
         """One run, on the thread that calls. Raises `WorkCancelledError`, and `RunError` where it failed."""
         control = _core.Control()
         with self._lock:
-            if self._cancelled:
-                raise WorkCancelledError
+            self.check()
             self._controls.add(control)
         try:
             estimate = remembered_estimate_of(scenario_json)

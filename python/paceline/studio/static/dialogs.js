@@ -134,7 +134,7 @@ async function dropped(file) {
   const pacing = scenario.value.pacing;
   if (pacing?.method === "edge" && pacing.delay) query.append("pacer", `edge ${pacing.delay}`);
   try {
-    const found = await (await post(`capture?${query}`, file, true)).json();
+    const found = await (await post(`capture?${query}`, file, { raw: true })).json();
     open.value = { kind: "capture", title: `What ${file.name} is like`, found };
   } catch (error) {
     open.value = { kind: "capture", title: "A capture", error: error.message };

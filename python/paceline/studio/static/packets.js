@@ -20,14 +20,15 @@ const chosen = signal(null); // { world, number }
 const acks = signal(true);
 const clock = signal(0); // ns since the window's beginning; told ten times a second
 let now = 0;
-let asked = 0;
+let asking = null; // stops what is under way
 
 export async function load(fromS = null) {
-  const mine = (asked += 1);
+  asking?.abort();
+  const { signal } = (asking = new AbortController());
   loading.value = "Packets are being traced.";
   try {
-    const told = await (await post("packets", { document: scenario.value, from_s: fromS })).json();
-    if (mine !== asked || !told.worlds.length) return;
+    const told = await (await post("packets", { document: scenario.value, from_s: fromS }, { signal })).json();
+    if (signal.aborted || !told.worlds.length) return;
     const net = network.value;
     const worlds = told.worlds.map((world) => ({
       world,
@@ -44,18 +45,20 @@ export async function load(fromS = null) {
       followed.value = null;
     loading.value = "";
   } catch (error) {
-    if (mine === asked) loading.value = error.message;
+    if (!signal.aborted) loading.value = error.message;
   }
 }
 
-// Until another state has its own, the packets that are shown are said to be of the one before.
-effect(() => {
-  if (scenario.value && traces.peek())
-    loading.value = "These packets are of the state before; this one's come once it has run.";
-});
-
-// A state that rests gets its packets.
+// A state that rests gets its packets. Until then those that are shown are said to be of the one before, and none are
+// asked for: they would take time from its first answer.
 let settle = 0;
+effect(() => {
+  if (!scenario.value) return;
+  clearTimeout(settle);
+  asking?.abort();
+  const old = "These packets are of the state before; this one's come once it has run.";
+  loading.value = traces.peek() ? old : "";
+});
 effect(() => {
   if (!rested.value) return;
   clearTimeout(settle);

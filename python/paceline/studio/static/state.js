@@ -23,10 +23,11 @@ let changedAt = 0;
 let changes = 0;
 let addressTimer = 0;
 
-export async function post(path, body, raw = false) {
+export async function post(path, body, { raw = false, signal } = {}) {
   const response = await fetch(`api/${path}`, {
     method: "POST",
     body: raw ? body : JSON.stringify({ page, ...body }),
+    signal,
   });
   if (!response.ok) {
     const told = await response.json().catch(() => ({ errors: [`${response.status} ${response.statusText}`] }));

@@ -1,7 +1,8 @@
 """How fast the studio is in Chromium: from a slider to its first answer, and frames a second of moving packets.
 
-``make bench-studio``. Latency is what the page itself measures: from the change of a slider to both worlds' first
-answers being there, over settings of the buffer. Frames are counted while at least 500 packets are drawn in every one.
+``make bench-studio``. Latency is what the page itself measures: from the change of a slider to the frame that shows
+both worlds' first answers, over settings of the buffer. Frames are counted while at least 500 packets are drawn in
+every one.
 """
 
 from __future__ import annotations

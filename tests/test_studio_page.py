@@ -178,6 +178,26 @@ def test_a_change_ends_the_request_for_packets(browser: sync_api.Browser, server
         assert failed.value == asked.value
 
 
+def test_both_worlds_of_a_state_are_shown_together(browser: sync_api.Browser, server: Server) -> None:
+    with opened(browser, server.address) as page:
+        settled(page)
+        page.evaluate(
+            """async () => {
+              const { effect } = await import("./static/html.js");
+              const { worlds } = await import("./static/state.js");
+              window.pairs = [];
+              const whole = ({ duration_s, length }) => Math.round(duration_s / length);
+              effect(() => window.pairs.push([whole(worlds.value.unpaced), whole(worlds.value.paced)]));
+            }"""
+        )
+        page.fill("#duration", "5 s")
+        page.press("#duration", "Enter")
+        settled(page)
+        pairs = page.evaluate("window.pairs")
+    assert [5, 5] in pairs
+    assert [pair for pair in pairs if pair[0] != pair[1]] == []
+
+
 def test_worlds_that_are_the_same_run_are_said_to_be(browser: sync_api.Browser, server: Server) -> None:
     with opened(browser, server.address) as page:
         page.select_option("#lesson", "too-little-delay")

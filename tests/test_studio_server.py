@@ -24,7 +24,7 @@ from paceline.errors import InputError
 from paceline.scenario import Scenario
 from paceline.studio.links import decoded, encoded
 from paceline.studio.packets import traced
-from paceline.studio.refinement import Costs, Work, WorkCancelledError, new_pool
+from paceline.studio.refinement import DRAWN_S, Costs, Work, WorkCancelledError, new_pool
 from paceline.studio.worlds import state_of, worlds_of
 from studio_server import Server, served
 
@@ -333,3 +333,12 @@ def test_packets_that_nobody_waits_for_are_not_written(monkeypatch: pytest.Monke
     with pytest.raises(WorkCancelledError):
         traced(world, work, 1.9)
     pool.shutdown()
+
+
+def test_the_browser_has_the_processors_once_both_worlds_are_there(server: Server, document: dict[str, Any]) -> None:
+    came = {}
+    for answer in server.lines("run", {"document": document, "page": "drawn"}):
+        came.setdefault((answer["kind"], answer.get("world")), time.monotonic())
+        if answer["kind"] == "compared":
+            break
+    assert came["compared", None] - max(came["run", "unpaced"], came["run", "paced"]) > DRAWN_S / 2

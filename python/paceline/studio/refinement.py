@@ -28,6 +28,8 @@ from paceline.studio.worlds import World, drawing_of, worlds_of
 
 #: Time that the first runs may take, s: the rest of a tenth of a second is the browser's.
 FIRST_S = 0.03
+#: So long nothing runs after the first answer, s: the browser takes it in and draws it on the same processors.
+DRAWN_S = 0.1
 #: Each length costs so many times what the one before did.
 STEP = 10.0
 #: A shorter cut of a run says nothing.
@@ -136,6 +138,7 @@ async def refine(state: Scenario, work: Work) -> AsyncGenerator[dict[str, Any], 
     whole = [await work.call(world.json) for world in worlds]
     first = worlds[1].seed
     runs: list[dict[int, dict[str, Any]]] = [{}, {}]
+    answered = False
     for length in _lengths(max(work.expected_s(text) for text in whole)):
         texts = whole if length == 1.0 else [world.json(length) for world in worlds]
         try:
@@ -143,6 +146,9 @@ async def refine(state: Scenario, work: Work) -> AsyncGenerator[dict[str, Any], 
                 if length == 1.0:
                     runs[number][first] = answer["run"]
                 yield answer
+            if not answered:
+                answered = True
+                await asyncio.sleep(DRAWN_S)
         except InputError:  # something in it begins later than so short a run ends
             if length == 1.0:
                 raise

@@ -10,7 +10,7 @@ export const resting = signal(false);
 export const repeated = signal(false); // every seed gives the same run
 export const errors = signal([]);
 export const lesson = signal(null);
-export const latency = signal(null); // of the last change that was answered: ms until both worlds were, and its number
+export const latency = signal(null); // of the last change that was answered: ms until both worlds' frame, and its number
 export const rested = signal(0); // counts the states whose whole run is known: packets are asked for then
 export const core = computed(() => network.value?.links.find((link) => link.name === network.value.core) ?? null);
 
@@ -94,6 +94,7 @@ async function run() {
   waiting = false;
   const [began, number] = [changedAt, changes];
   const answered = new Set();
+  let held = []; // of the first answer: both worlds are shown together, and drawn once
   try {
     const response = await fetch("api/run", {
       method: "POST",
@@ -109,11 +110,15 @@ async function run() {
     }
     for await (const answer of lines(response)) {
       if (mine !== stream) return;
-      take(answer);
+      held.push(answer);
       if (answer.kind === "run") answered.add(answer.world);
+      if (busy && answered.size === 1 && answer.kind === "run") continue;
+      batch(() => held.forEach(take));
+      held = [];
       if (busy && (answered.size === 2 || answer.kind === "error")) {
         busy = false;
-        if (answered.size === 2) latency.value = { ms: performance.now() - began, number };
+        const shown = () => (latency.value = { ms: performance.now() - began, number });
+        if (answered.size === 2) requestAnimationFrame(shown);
         if (waiting) return void run();
       }
     }

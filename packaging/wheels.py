@@ -32,6 +32,7 @@ TARGETS = {
     "x86_64-unknown-linux-gnu": "the wheel, on this machine",
     "aarch64-unknown-linux-gnu": "the wheel, under QEMU",
     "aarch64-apple-darwin": "linked, not run",
+    "x86_64-apple-darwin": "linked, not run",
     WINDOWS: "the engine without Python, under Wine",
 }
 #: glibc's oldest, in the name of a wheel for Linux (PEP 600).

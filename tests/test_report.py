@@ -233,6 +233,22 @@ def test_wildcards_within_a_name() -> None:
     assert paced('"hop.*"', cables_of("hop.0", "hop.1", counts=(1, 1))) == ["hop.0", "hop.1"]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        'pacing = "edge 10 ms, at = hop.0"',
+        'pacing = "edge at = [hop.0], delay = 10 ms"',
+        '[sweep]\npacing = ["none", "edge delay = 10 ms, at = hop.0"]',
+        '[pacing]\nmethod = "edge"\ndelay = "10 ms"\n[sweep]\n"pacing.at" = ["hop.0"]',
+    ],
+)
+def test_a_pacer_is_drawn_where_it_is_told_to_be_in_any_way_of_writing(given: str) -> None:
+    rows = [{"seed": 1}, {"seed": 1, "settings.pacing": "edge delay = 10 ms, at = hop.0"}]
+    net = topology(study(rows, given, cables_of("access.l", "hop.0", "hop.1"), FromMemory({})))
+    assert net is not None
+    assert [c.name for c in net.cables if c.paced] == ["hop.0"]
+
+
 def test_the_legend_names_every_group_that_is_paced() -> None:
     names = ["access.through.l", "access.cross.0.l", "access.cross.1.l", "hop.0"]
     given = '[pacing]\nmethod = "edge"\nat = ["access.through.l.*", "access.cross.*.l.*"]'

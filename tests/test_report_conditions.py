@@ -17,6 +17,7 @@ from paceline.report.comparison_tables import group_tables, main_tables, unlike_
 from paceline.report.conclusions import headline, standing
 from paceline.report.line_plot import Axis, Line, line_plot
 from paceline.report.metrics import BY_KEY
+from paceline.report.scenario_facts import facts
 from paceline.report.series_marks import SLOTS, mark, marker
 from paceline.report.study import Study, study
 from paceline.report.study_sources import FromMemory
@@ -52,6 +53,16 @@ def marked(found: Study) -> dict[str, list[str]]:
     """The names that are marked best in the first column, by section."""
     table = main_tables(found)[0][1]
     return {s.title: [row.name for row in s.rows if row.cells[0].mark == "best"] for s in table.sections}
+
+
+def test_what_depends_on_an_axis_is_said_for_all_of_it() -> None:
+    """A drawing is of the first setting."""
+    found = made({HOSTS: ("2", "8"), "pacing": PACING}, **{"flows.count": 6})
+    assert dict(facts(found))["Traffic"] == "6 flows."
+    assert dict(facts(found))["Access hosts"] == "2 or 8; the drawing has 2"
+    rows = [{f"settings.{HOSTS}": str(n), "seed": 1, "flows.count": 3 * n} for n in (4, 2)]
+    assert dict(facts(study(rows, "", {}, FromMemory({}))))["Traffic"] == "6 or 12 flows."
+    assert headline(found)[1].startswith("At 8 access hosts, edge pacing 10 ms gets 11.1")
 
 
 def test_pacing_is_compared_within_equal_values_of_the_rest() -> None:

@@ -217,7 +217,8 @@ def place(study: Study, position: str) -> str:
     if study.axis is not None:
         title = study.axis.phrase
         article = "an" if title[:1] in "aeiou" else "a"
-        said.append(f"{article} {title} of {position}")
+        counted = position.isdecimal() and title.endswith("s")  # hosts
+        said.append(f"{position} {title}" if counted else f"{article} {title} of {position}")
     return f"at {listed(said)}, " if said else ""
 
 

@@ -88,9 +88,8 @@ def facts(study: Study) -> list[tuple[str, str]]:
     """Terms and their descriptions."""
     found: list[tuple[str, str]] = []
     traffic = [_traffic(study, t, n) for n, t in enumerate(tables(study.scenario.get("traffic")))]
-    flows = flow_count(study)
-    if flows is not None:
-        traffic.append(f"{plain(flows, 0)} flows." if flows != 1 else "One flow.")
+    if flows := flow_counts(study):
+        traffic.append("One flow." if flows == [1] else f"{listed([plain(count, 0) for count in flows], 'or')} flows.")
     if traffic:
         found.append(("Traffic", " ".join(traffic)))
     tcp = list(dict.fromkeys(t for entry in tables(study.scenario.get("traffic")) if (t := _tcp(entry))))
@@ -98,7 +97,9 @@ def facts(study: Study) -> list[tuple[str, str]]:
         found.append(("TCP", " ".join(tcp)))
     found.append(("Pacing", pacing(study)))
     for path, values in study.swept.items():
-        if path not in ("pacing", "pacing.method") and not path.startswith("network."):
+        if path.startswith("network.") and all(value.isdecimal() for value in values):
+            found.append((path_words(path), f"{listed(values, 'or')}; the drawing has {values[0]}"))
+        elif path not in ("pacing", "pacing.method") and not path.startswith("network."):
             found.append((path_words(path), listed(values, "or")))
     found.append(("Time", _time(study)))
     return found
@@ -137,9 +138,10 @@ def rules(study: Study) -> list[tuple[str, str]]:
     return [(method_words(m), _RULES[m]) for m in methods if m in _RULES]
 
 
-def flow_count(study: Study) -> int | None:
-    counts = [row.get("flows.count") for s in study.settings for row in s.runs.values()]
-    return max((c for c in counts if isinstance(c, int)), default=None)
+def flow_counts(study: Study) -> list[int]:
+    """How many flows there are, under one setting or another."""
+    counts = {row.get("flows.count") for s in study.settings for row in s.runs.values()}
+    return sorted(count for count in counts if isinstance(count, int))
 
 
 def _traffic(study: Study, entry: Mapping[str, Any], number: int) -> str:

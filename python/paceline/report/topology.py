@@ -148,14 +148,26 @@ def _place_pacers(study: Study, found: Topology) -> None:
 
 def _told(study: Study) -> dict[str, set[str]]:
     """The links that each method is told to act on, by the scenario's own pacing or by the sweep."""
-    own, sweep = study.scenario.get("pacing"), table(study.scenario.get("sweep")).get("pacing")
+    own, sweep = study.scenario.get("pacing"), table(study.scenario.get("sweep"))
+    swept = sweep.get("pacing")
     told: dict[str, set[str]] = {}
-    for entry in [table(own), *tables(own), *tables(sweep)]:
-        at = entry.get("at")
-        if at:
-            places = {str(a) for a in at} if isinstance(at, list) else {str(at)}
-            told.setdefault(str(entry.get("method")), set()).update(places)
+    for entry in [own, *tables(own), *(swept if isinstance(swept, list) else [])]:
+        method, places = _places(entry)
+        told.setdefault(method, set()).update(places)
+    if isinstance(everywhere := sweep.get("pacing.at"), list):
+        for places in told.values():
+            places.update(*(_places({"at": at})[1] for at in everywhere))
     return told
+
+
+def _places(entry: object) -> tuple[str, set[str]]:
+    """A pacer's method and the links it is told to act on, of a table or of words: `edge 10 ms, at = core`."""
+    if isinstance(entry, str):
+        at = re.search(r"\bat\s*=\s*(\[[^]]*\]|[^,]*)", entry)
+        return entry.partition(" ")[0], set(re.findall(r"[^][\s,\"']+", at[1])) if at else set()
+    at = table(entry).get("at")
+    places = {str(a) for a in at} if isinstance(at, list) else {str(at)} if at else set()
+    return str(table(entry).get("method")), places
 
 
 def _base(name: str) -> str:

@@ -171,3 +171,26 @@ def test_no_table_cuts_a_number(data: st.DataObject, names: int, others: int, ro
     assert max(map(len, lines), default=0) <= max(width, widest + 4)
     whole = [line.text for line in text_tables.table(head, body, names, None)]
     assert len(whole) == 1 + rows
+
+
+@pytest.mark.parametrize(("letters", "between"), [("ascii", "+-"), ("latin-1", "\xb1"), ("utf-8", "\xb1")])
+def test_a_character_set_without_a_sign_gets_another(tmp_path: Path, letters: str, between: str) -> None:
+    """An interval and a number that is missing are read as such on any terminal, in columns that stand below heads."""
+
+    def shown(*arguments: str | Path) -> tuple[str, str]:
+        command = [sys.executable, "-m", "paceline", *map(str, arguments)]
+        environment = os.environ | {"PYTHONIOENCODING": letters, "COLUMNS": "200"}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+        return done.stdout.decode(letters), done.stderr.decode(letters)
+
+    one = ("--set", "pacing=none", "--set", "network.core.buffer=5 KB", "--seeds", "3")
+    out, _ = shown("run", *few("edge-vs-host.toml"), *one, "--out", "out")
+    head, row = out.splitlines()
+    assert f" {between} " in row
+    table, _ = shown("table", "out")
+    assert "?" not in out + table
+    for start, end in ((m.start(), m.end()) for m in re.finditer(r"\S+(?: \S+)*", head)):
+        assert row[start:end].strip(), "each head has its number below it"
+        assert not row[end : end + 1].strip(), "which ends where the head does"
+    assert "no such file" in shown("run", "\u4f60.toml")[1]
+    assert ("\u4f60" if letters == "utf-8" else r"\u4f60") in shown("run", "\u4f60.toml")[1]

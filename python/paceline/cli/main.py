@@ -7,7 +7,6 @@ not be written, 2 the input is wrong, 130 interrupted. What is not needed for a 
 from __future__ import annotations
 
 import contextlib
-import io
 import signal
 import sys
 from collections.abc import Sequence
@@ -38,6 +37,7 @@ from paceline.cli.studio import studio
 from paceline.cli.table import table
 from paceline.errors import InputError, PacelineError
 from paceline.runs.interrupted import Interrupted
+from paceline.terminal.letters import speak_its_letters
 from paceline.terminal.output import DONE, FAILED, INTERRUPTED, WRONG_INPUT, forget_output, print_data, say
 
 _EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 interrupted (finished runs are kept)."
@@ -45,9 +45,9 @@ _EXIT_CODES = "Exit codes: 0 done, 1 a run failed, 2 the input is wrong, 130 int
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command and leaves with its exit code."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        encoding = "utf-8" if sys.platform == "win32" else None  # JSON's, where a pipe would have a code page's
-        sys.stdout.reconfigure(encoding=encoding, errors="replace")
+    # JSON's, where a pipe would have a code page's
+    speak_its_letters(sys.stdout, "utf-8" if sys.platform == "win32" else None)
+    speak_its_letters(sys.stderr)
     try:
         # A shell starts what it runs in the background with it ignored; finished runs are to be kept there too.
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from paceline.terminal.escapes import escape_controls
+from paceline.terminal.letters import as_written
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -74,8 +75,8 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], names: int, 
     from paceline.terminal.text_tables import table
 
     columns = columns_of(sys.stdout)
-    cells = [list(map(escape_controls, row)) for row in rows]
-    lines = table(list(map(escape_controls, head)), cells, names, columns, texts)
+    first, *cells = [[as_written(escape_controls(cell), sys.stdout) for cell in row] for row in (head, *rows)]
+    lines = table(first, cells, names, columns, texts)
     bold = takes_styles(sys.stdout)
     print_styled("".join(f"\x1b[1m{text}\x1b[0m\n" if bold and is_head else f"{text}\n" for text, is_head in lines))
 

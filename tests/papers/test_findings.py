@@ -200,6 +200,14 @@ def test_the_rule_must_use_as_much_and_add_half(used: float, delay: float, faile
     assert best in verdict.note
 
 
+def test_a_rule_that_adds_delay_where_the_best_takes_some_away_does_not_add_half() -> None:
+    ours, best = rule_of_thumb.OURS, "hosts"
+    verdict = RULE.check(synthetic.runs(RULE, methods({ours: 0.9, best: 0.9}, {ours: 0.0608, best: 0.0599})))
+    missed = [row for row in verdict.evidence if row.ok is False]
+    assert [row.statistic.partition(",")[0] for row in missed] == ["delay added"] * 9
+    assert missed[0].value == pytest.approx(0.85)  # 0.8 ms less half of -0.1
+
+
 def made_up(claim: Claim) -> Runs:
     if claim is CAP:
         return synthetic.runs(claim, ports(0.0))

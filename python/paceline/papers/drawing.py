@@ -75,7 +75,7 @@ def pacing_words(label: str) -> str:
     """The label of a swept pacing as a reader would say it, ``host pacing, ideal``; any other name as it is."""
     found = _PACING.fullmatch(label)
     if found is None:
-        return label
+        return "QLBP" if label == "qlbp" else label
     method, rest = found.groups()
     if method == "none":
         return "unpaced"

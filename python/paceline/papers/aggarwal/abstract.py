@@ -113,7 +113,7 @@ def check_often(runs: Runs) -> Verdict:
 
 
 def _list(numbers: Sequence[int]) -> str:
-    return ", ".join(str(number) for number in numbers) or "no number of"
+    return ", ".join(str(number) for number in numbers) or "no number"
 
 
 def gap_at(results: Results, path: str, flows: int) -> Interval:

@@ -77,7 +77,7 @@ def check_mixed(runs: Runs) -> Verdict:
     for share in SHARES:
         found = gap(runs["why-newreno"], share)
         evidence.append(criteria.inform(f"goodput, {share:.0%} paced: paced over unpaced − 1", found, "NewReno"))
-    note = f"Paced flows get so much more than unpaced ones beside them: {each(ours)}."
+    note = f"Goodput of paced flows over that of unpaced ones beside them, less 1: {each(ours)}."
     return Verdict(criteria.judge(evidence), ours, {"paced": "poorly beside unpaced"}, note, evidence)
 
 

@@ -229,7 +229,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         for ax in (left, right):
             ax.set_xlabel("time, s")
         right.set_ylim(0, 1.02)
-        drawing.legend(right, loc="lower right")
+        drawing.legend(left, loc="lower right")
         words = {"original": "ns-2's Reno, all started at once", "rerun": "Linux's reno, started over 5 s"}[name]
         pictures.append(
             drawing.picture(figure, name, f"Fifty flows: {words}. The paper: paced loses throughput in the first only.")

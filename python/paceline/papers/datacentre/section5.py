@@ -26,6 +26,8 @@ from paceline.scenario import Scenario
 
 PORT = [{"method": "port"}, {"method": "port", "per_flow": False}]
 PORT_PACED, PORT_ALONE = "port", "port no per_flow"
+#: The latter to a reader.
+ALONE = "port pacing alone"
 #: A port that sends no faster than its share of the bottleneck: four share 1 Gbit/s.
 CAPPED, CAP_MBPS = "why-cap", 250
 LABELS = (NONE, PACED, PORT_PACED, PORT_ALONE)
@@ -152,13 +154,13 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for slot, pacing in enumerate(LABELS):
         for ax, path, scale in ((left, LOSS, PERCENT), (right, UTILISATION, 1.0)):
             values = [criteria.mean(at(results, pacing, number), path, scale) for number in flows]
-            drawing.curve(ax, flows, values, pacing, slot)
+            drawing.curve(ax, flows, values, ALONE if pacing == PORT_ALONE else pacing, slot)
     left.set_ylabel("loss at the core, %")
     drawing.logarithmic(left, "y", (0.003, 0.01, 0.03, 0.1, 0.3, 1))
     right.set_ylabel("utilisation of the core")
     for ax in (left, right):
         ax.set_xlabel("flows")
-    drawing.legend(right, loc="lower right")
+    drawing.legend(left, loc="lower right")
     caption = (
         "64 KB of buffer: no pacing, pacing by flow, by port with and without pacing by flow. "
         "The paper expects almost no drops."

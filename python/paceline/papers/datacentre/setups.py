@@ -193,7 +193,8 @@ def note(runs: Runs, evidence: Sequence[Evidence]) -> str:
 
     def missed(words: str) -> str:
         rows = [row for row in evidence if row.ok is False and row.statistic.startswith(words)]
-        return ", ".join(row.statistic.partition(", ")[2].partition(":")[0] for row in rows) or "none"
+        places = (row.statistic.partition(", ")[2].partition(":")[0].partition(", ") for row in rows)
+        return "; ".join(f"{setup} ({flows})" for flows, _, setup in places) or "none"
 
     def span(place: int, sign: float) -> str:
         gaps = [ahead(runs[name], flows_of(runs[name])[place]).mean for name in SETUPS]

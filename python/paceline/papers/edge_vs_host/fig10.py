@@ -174,7 +174,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         color=drawing.PRINTED,
         fontsize="small",
     )
-    drawing.legend(panels[1], loc="lower left")
+    drawing.legend(panels[0], loc="upper left")
     caption = (
         "Core throughput, divided by 1000 Reno flows, against the delay bound (logarithmic from 1 ms on): means over "
         "seeds with 95 % intervals."

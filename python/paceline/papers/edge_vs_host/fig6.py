@@ -203,7 +203,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     right.set_xlabel(f"goodput at {SIZE} KB, mean over files, kbit/s")
     caption = (
         "1000 users who fetch Pareto files and think: means over seeds, left with 95 % intervals. Right: host (orange) "
-        "and edge pacing (green) under other choices; crosses and lines are what the paper prints."
+        "and edge pacing (blue) under other choices; crosses and lines are what the paper prints."
     )
     return [drawing.picture(figure, "fig6", caption)]
 

@@ -11,7 +11,7 @@ PAPER = Paper(
     name="findings",
     title="What the papers do not say",
     authors="Paceline",
-    published="this repository",
+    published="This repository",
     about="Questions that the papers raise and leave open, each with a hypothesis and a statistic written before the "
     "run that judges it, and an answer that says how far it holds.",
     beside=True,

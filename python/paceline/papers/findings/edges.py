@@ -179,7 +179,8 @@ def note(runs: Runs, evidence: Sequence[Evidence], ours: Mapping[str, float | No
         if row.ok is None and isinstance(row.value, float) and row.criterion.startswith(("edge ", "access"))
     )
     return (
-        f"No: what edge pacing gains at {SMALL} KB goes from {ours[f'gain, {first} edges, Mbit/s']:+.1f} Mbit/s with "
+        f"Not over any number: what edge pacing gains at {SMALL} KB goes from "
+        f"{ours[f'gain, {first} edges, Mbit/s']:+.1f} Mbit/s with "
         f"{first} "
         f"edges to {ours[f'gain, {last} edges, Mbit/s']:+.1f} with {last}. The buffer that it needs for {TARGET:.0%} "
         "of the "

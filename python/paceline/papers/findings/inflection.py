@@ -241,7 +241,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
             ax.axhline(bound, color=drawing.PRINTED, linewidth=0.9, linestyle=":")
         ax.set_ylim(0, 4.3)
     panels[0].set_ylabel("unpaced overtakes at, over N*")
-    drawing.legend(panels[1], loc="lower right")
+    drawing.legend(panels[0], loc="upper left", bbox_to_anchor=(0, 0.9))
     caption = (
         "Where unpaced flows overtake paced ones, over N* = C RTT / B: means over seeds with 95 % intervals; 4 is "
         "none up "

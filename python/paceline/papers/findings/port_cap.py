@@ -155,7 +155,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for ax in (left, right):
         ax.set_xlabel("flows")
         ax.set_ylim(bottom=0)
-    drawing.legend(right, loc="lower right")
+    drawing.legend(left, loc="upper left")
     caption = (
         "Calls of 1 MB over 1 Gbit/s with 64 KB of buffer: unpaced, paced by flow, by port, and by port with a cap at "
         "its share of the bottleneck; means over seeds with 95 % intervals."

@@ -147,7 +147,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ax.set_ylim(bottom=0)
         ax.set_xticks(PACERS)
         ax.set_xlabel("QLBP pacers in a row")
-    drawing.legend(right, loc="lower right")
+    drawing.legend(left, loc="upper right")
     caption = "Forty TCP flows through none to three pacers on their way to the core: means with 95 % intervals."
     return [drawing.picture(figure, "in-a-row", caption)]
 

@@ -217,7 +217,8 @@ def draw_exceptions(runs: Runs) -> Sequence[Picture]:
     drawing.logarithmic(ax, "x", flows)
     ax.set_xlabel("flows")
     ax.set_ylabel("utilisation at BDP / √n, %")
-    drawing.legend(ax, loc="lower right")
+    ax.set_ylim(40, 102)
+    drawing.legend(ax, loc="lower left", ncols=2)
     return [drawing.picture(figure, "exceptions", "Unfair flows, and marks in the place of drops, at BDP / √n.")]
 
 

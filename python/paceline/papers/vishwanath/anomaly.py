@@ -158,7 +158,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         drawing.curve(ax, list(some), values, words, slot)
     ax.set_xlabel("buffer of the core link, packets")
     ax.set_ylabel("loss of real-time packets, %")
-    ax.set_yscale("log")
+    drawing.logarithmic(ax, "y", (3, 5, 10, 20, 30))
     drawing.legend(ax)
     caption = (
         "Loss of real-time packets that share the core's buffer with 1000 TCP flows: means over seeds with 95 % "

@@ -35,6 +35,24 @@ def panels(count: int, name: str = "curves") -> Picture:
     return drawing.picture(figure, name, f"A picture of {count} panels; crosses are the paper's.")
 
 
+def rows() -> Picture:
+    """A picture of two rows of two panels with nothing over them, so that words between rows are the upper ones'."""
+    figure, axes = drawing.axes(4, columns=2)
+    for number, ax in enumerate(axes):
+        drawing.curve(ax, [2, 5, 10], [81.5, 92.4, 93.0], "a curve", slot=number)
+        ax.set(xlabel=f"buffer {number}, KB", ylabel=f"quantity {number}")
+    return drawing.picture(figure, "rows", "A picture of two rows.")
+
+
+def coloured() -> Picture:
+    """Two panels in colours, each with its bar on the right."""
+    figure, axes = drawing.axes(2)
+    for ax, most in zip(axes, (3, 7), strict=True):
+        ax.grid(visible=False)
+        figure.colorbar(ax.pcolormesh([[0, most], [most, 0]]), ax=ax, label=f"up to {most}")
+    return drawing.picture(figure, "coloured", "A picture of two panels in colours.")
+
+
 def keep(
     at: Path, name: str, outcome: Outcome = "reproduced", length: Length = QUICK, panels_of: int = 2, **change: Any
 ) -> Path:

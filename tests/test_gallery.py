@@ -207,6 +207,49 @@ def test_panels_are_cut_between_and_not_through_words(count: int) -> None:
         assert {f"panel {number}", f"buffer {number}, KB", f"a quantity with a long name {number}"} <= set(inside)
 
 
+def test_words_under_a_panel_are_cut_with_it_and_not_with_the_one_below() -> None:
+    shown = pictures.themed(samples.rows().svg)
+    parts = pictures.panels(shown)
+    assert len(parts) == 4
+    root = pictures.ElementTree.fromstring(shown.svg)
+    for number in range(4):
+        found = [
+            pictures._word(text, x, y)
+            for text, x, y in pictures._texts(root, 0, 0)
+            if "".join(text.itertext()).strip() == f"buffer {number}, KB"
+        ]
+        holds = [part.top <= found[0].top and found[0].bottom <= part.bottom for part in parts]
+        assert holds == [number < 2, number < 2, number >= 2, number >= 2]
+
+
+def test_a_bar_of_colours_stays_with_its_panel() -> None:
+    shown = pictures.themed(samples.coloured().svg)
+    left, right = pictures.panels(shown)
+    root = pictures.ElementTree.fromstring(shown.svg)
+    for text, x, y in pictures._texts(root, 0, 0):
+        word, part = "".join(text.itertext()).strip(), {"up to 3": left, "up to 7": right}
+        if word in part:
+            box = pictures._word(text, x, y)
+            assert part[word].left <= box.left < box.right <= part[word].right
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("unpaced_kbps", "unpaced, kbit/s"),
+        ("load_at_5_kb", "load at 5 KB"),
+        ("poi_128kb", "point of inflection 128 KB"),
+        ("paced_fct_p99_ms", "paced time of a call 99th percentile, ms"),
+        ("min_delay_ms, Q_max 40", "least delay, ms, Q_max 40"),
+        ("gain_percent, 10 packets", "gain, %, 10 packets"),
+        ("variance with Q_max 40, Mbit/s", "variance with Q_max 40, Mbit/s"),
+        ("flows", "flows"),
+    ],
+)
+def test_names_of_numbers_are_words(key: str, words: str) -> None:
+    assert sentences.named(key) == words
+
+
 @pytest.mark.parametrize(
     ("value", "interval", "shown"),
     [

@@ -103,6 +103,7 @@ def test_a_mark_moves_with_its_first_coordinate_alone(slot: int) -> None:
         ("host ideal", "host pacing, ideal"),
         ("edge 10 ms", "edge pacing 10 ms"),
         ("edge links", "edge links"),
+        ("qlbp", "QLBP"),
         ("Linux's rule", "Linux's rule"),
     ],
 )

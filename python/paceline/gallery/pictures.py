@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -86,16 +86,17 @@ def within(picture: Shown, name: str, told: str) -> Markup | None:
 def panels(picture: Shown) -> list[Box]:
     """The panels of a picture, row by row; none where it has one column, or a cut would go through words."""
     root = ElementTree.fromstring(picture.svg)  # noqa: S314 - our own picture, without declarations
-    frames, words = _frames(root), _words(root)
+    own, words = _frames(root), _words(root)
+    frames = list(own)
     if len({round(frame.left) for frame in frames}) < 2:
         return []
     width, height = (float(v) for v in root.attrib["viewBox"].split()[2:])
     tops = sorted({round(frame.top) for frame in frames})
     rows = [sorted((one for one in frames if round(one.top) == top), key=lambda one: one.left) for top in tops]
-    ends = [0.0, *(_between(above, below, words) for above, below in pairwise(rows)), height]
+    ends = [0.0, *(_between(above, below, own) for above, below in pairwise(rows)), height]
     found = []
     for row, (low, high) in zip(rows, pairwise(ends), strict=True):
-        cuts = [0.0, *(_left_of(frame, words, before.right) for before, frame in pairwise(row)), width]
+        cuts = [0.0, *(_beside(one, other, own) for one, other in pairwise(row) if not _is_bar(other)), width]
         here = [word for word in words if low <= word.top and word.bottom <= high]
         if any(_crosses(word, cut) for word in here for cut in cuts[1:-1]):
             return []
@@ -135,9 +136,10 @@ def _style() -> str:
     )
 
 
-def _frames(root: ElementTree.Element) -> list[Box]:
-    """The frames of axes; axes that share one (a second scale) count once."""
+def _frames(root: ElementTree.Element) -> dict[Box, list[Box]]:
+    """The frames of axes and the words of each; axes that share one (a second scale) count once."""
     found: dict[tuple[int, int], Box] = {}
+    words: dict[Box, list[Box]] = {}
     for group in root.iter():
         if not group.get("id", "").startswith("axes_"):
             continue
@@ -146,13 +148,14 @@ def _frames(root: ElementTree.Element) -> list[Box]:
             continue
         numbers = [float(v) for v in re.findall(r"-?[0-9.]+", frame.attrib["d"])]
         box = Box(min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2]))
-        found[round(box.left), round(box.top)] = box
-    return list(found.values())
+        box = found.setdefault((round(box.left), round(box.top)), box)
+        words.setdefault(box, []).extend(_words(group))
+    return words
 
 
-def _words(root: ElementTree.Element) -> list[Box]:
-    """About where each text lies."""
-    return [_word(text, x, y) for text, x, y in _texts(root, 0.0, 0.0)]
+def _words(element: ElementTree.Element) -> list[Box]:
+    """About where each text of the picture or of a panel lies."""
+    return [_word(text, x, y) for text, x, y in _texts(element, 0.0, 0.0)]
 
 
 def _texts(element: ElementTree.Element, x: float, y: float) -> Iterator[tuple[ElementTree.Element, float, float]]:
@@ -188,23 +191,25 @@ def _length(text: str, size: float) -> float:
         return float(TextToPath().get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def _left_of(frame: Box, words: list[Box], after: float) -> float:
-    """Where to cut before a panel: left of the scale and the title beside it, right of the panel before."""
-    beside = [
-        word.left
-        for word in words
-        if after < (word.left + word.right) / 2 < frame.left
-        and frame.top - 3 < (word.top + word.bottom) / 2 < frame.bottom + 3
-    ]
-    return max(after + 2, min([frame.left, *beside]) - 2)
+def _beside(before: Box, after: Box, own: Mapping[Box, list[Box]]) -> float:
+    """Where to cut between two panels: right of the words of the one, left of those of the other."""
+    low, high = before.right, after.left
+    right = [word.right for word in own[before] if (word.left + word.right) / 2 < high]
+    left = [word.left for word in own[after] if (word.left + word.right) / 2 > low]
+    return (max([low, *right]) + min([high, *left])) / 2
 
 
-def _between(above: list[Box], below: list[Box], words: list[Box]) -> float:
-    """Where to cut between two rows of panels: below the words under the upper, above those over the lower."""
+def _between(above: list[Box], below: list[Box], own: Mapping[Box, list[Box]]) -> float:
+    """Where to cut between two rows of panels: below the words of the upper, above those of the lower."""
     low, high = max(one.bottom for one in above), min(one.top for one in below)
-    middle = (low + high) / 2
-    over = [word.top for word in words if middle < (word.top + word.bottom) / 2 < high and word.right - word.left > 0]
-    return max(low, min([high, *over]) - 2)
+    under = [word.bottom for one in above for word in own[one] if (word.top + word.bottom) / 2 < high]
+    over = [word.top for one in below for word in own[one] if (word.top + word.bottom) / 2 > low]
+    return (max([low, *under]) + min([high, *over])) / 2
+
+
+def _is_bar(frame: Box) -> bool:
+    """Whether a frame is a bar of colours, which belongs to the panel on its left."""
+    return frame.right - frame.left < (frame.bottom - frame.top) / 5
 
 
 def _crosses(word: Box, cut: float) -> bool:

@@ -26,6 +26,16 @@ UNITS = {
     "pkts": "packets",
     "packets": "packets",
 }
+#: What names of numbers abbreviate.
+LONG = {
+    "fct": "time of a call",
+    "p99": "99th percentile",
+    "poi": "point of inflection",
+    "cv": "coefficient of variation",
+    "rtt": "round trip",
+    "min": "least",
+    "max": "greatest",
+}
 #: A heading is no longer, characters, if its first sentence is not.
 LONGEST_HEADING = 150
 #: As many pairs of numbers as a row of the overview has room for.
@@ -83,13 +93,17 @@ def values(found: Any) -> str:
 
 
 def named(key: str) -> str:
-    """``unpaced_kbps`` as words: ``unpaced, kbit/s``; ``load_at_5_kb`` is ``load at 5 KB``."""
+    """``unpaced_kbps`` as words: ``unpaced, kbit/s``; ``load_at_5_kb, Q_max 10`` is ``load at 5 KB, Q_max 10``."""
+    first, comma, others = key.partition(", ")
+    if comma and " " not in first:
+        return f"{named(first)}, {others}"
     if " " in key:  # words already, in which an underscore is a symbol's: Q_max
         return key
-    stem, _, last = key.rpartition("_")
+    *stem, last = [part for word in key.split("_") for part in re.sub(r"^(\d+)([a-z]+)$", r"\1_\2", word).split("_")]
+    words = " ".join(LONG.get(word, word) for word in stem)
     if not stem or last not in UNITS:
-        return key.replace("_", " ")
-    return f"{stem.replace('_', ' ')}{'' if stem[-1].isdigit() else ','} {UNITS[last]}"
+        return f"{words} {LONG.get(last, last)}".strip()
+    return f"{words}{'' if words[-1].isdigit() else ','} {UNITS[last]}"
 
 
 def beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str, str, str]]:

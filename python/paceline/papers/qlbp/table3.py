@@ -179,7 +179,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
             drawing.curve(ax, places, values, words, slot, linestyle="none")
         ends = [(one["min_delay_ms"].mean, one["max_delay_ms"].mean) for one in found]
         right.vlines(places, *zip(*ends, strict=True), color=COLOURS[slot], linewidth=1, alpha=0.6)
-    under = (-17, -17)  # beside a cross stand our marks
+    under = (-17, -27)  # beside a cross stand our marks
     for row in range(len(METHODS)):
         drawing.printed(
             left, row, 100 * PRINTED["utilisation"][row], f"{PRINTED['utilisation'][row]:.2%}", offset=under

@@ -158,7 +158,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         drawing.curve(ax, list(some), values, words, slot)
     ax.set_xlabel("buffer of the core link, packets")
     ax.set_ylabel("loss of real-time packets, %")
-    drawing.logarithmic(ax, "y", (3, 5, 10, 20, 30))
+    drawing.logarithmic(ax, "y", (4, 5, 6, 8, 10, 12, 15, 20))
     drawing.legend(ax)
     caption = (
         "Loss of real-time packets that share the core's buffer with 1000 TCP flows: means over seeds with 95 % "

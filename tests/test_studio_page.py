@@ -190,9 +190,10 @@ def test_both_worlds_of_a_state_are_shown_together(browser: sync_api.Browser, se
               effect(() => window.pairs.push([whole(worlds.value.unpaced), whole(worlds.value.paced)]));
             }"""
         )
+        number = int(page.get_attribute("#latency", "data-number") or 0)
         page.fill("#duration", "5 s")
         page.press("#duration", "Enter")
-        settled(page)
+        page.wait_for_selector(f"#latency:not([data-number='{number}'])", state="attached")
         pairs = page.evaluate("window.pairs")
     assert [5, 5] in pairs
     assert [pair for pair in pairs if pair[0] != pair[1]] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,14 @@ def rows() -> Picture:
         drawing.curve(ax, [2, 5, 10], [81.5, 92.4, 93.0], "a curve", slot=number)
         ax.set(xlabel=f"buffer {number}, KB", ylabel=f"quantity {number}")
     return drawing.picture(figure, "rows", "A picture of two rows.")
+
+
+def gapped() -> Picture:
+    """A curve with a value that is not known: of its interval nothing is drawn."""
+    figure, (ax,) = drawing.axes(1)
+    drawing.curve(ax, [2, 5, 10], [81.5, math.nan, 93.0], "a curve", slot=1)
+    ax.set(xlabel="buffer, KB", ylabel="a quantity")
+    return drawing.picture(figure, "gapped", "A picture of a curve that lacks a value.")
 
 
 def coloured() -> Picture:

@@ -12,6 +12,7 @@ import gallery_samples
 import numpy as np
 import pytest
 import report_samples
+from paceline.gallery import pictures
 from paceline.gallery import write as write_gallery
 from paceline.report import script, write
 from paceline.report.line_plot import Axis, Line, line_plot
@@ -359,6 +360,20 @@ def test_curves_of_a_claim_are_read_zoomed_and_hidden(browser: Browser, tmp_path
     browser.value(f"document.querySelector('{chart} .key').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
     assert mouse.read(0.6)[1:] == []
     assert browser.complaints() == []
+
+
+def test_a_curve_that_lacks_a_value_is_read(browser: Browser, tmp_path: Path) -> None:
+    """Of an interval that is not known a path without data is left; it stopped the page's whole script."""
+    drawn = str(pictures.within(pictures.themed(gallery_samples.gapped().svg), "curve", "gapped"))
+    assert re.search(r"<path (?![^>]*\bd=)", drawn)
+    table = "<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>2</td></tr><tr><td>1</td></tr></tbody></table>"
+    page = tmp_path / "page.html"
+    html = f"<!DOCTYPE html><meta charset=utf-8><figure>{drawn}</figure>{table}<script>{script.text()}</script>"
+    page.write_text(html, encoding="utf-8")
+    browser.open(page, 800)
+    assert browser.complaints() == []
+    assert Mouse(browser, ".drawn").read(0.9)[1:] == ["a curve93.000"]
+    assert browser.value("document.querySelectorAll('.sortable button').length") == 1
 
 
 @pytest.mark.parametrize("width", [390, 1280])

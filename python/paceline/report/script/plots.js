@@ -59,7 +59,7 @@ class Series {
   }
 
   take(element) {
-    for (const path of element.querySelectorAll("path"))
+    for (const path of element.querySelectorAll("path[d]")) // an interval of what is not known has none
       if (!path.closest("defs, clipPath")) this.takePath(path, commands(path.getAttribute("d")));
     for (const use of element.querySelectorAll("use")) {
       const [x, y] = [Number(use.getAttribute("x")), Number(use.getAttribute("y"))];

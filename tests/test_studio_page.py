@@ -336,3 +336,24 @@ def test_what_was_lost_is_sent_again_and_an_acknowledgement_is_a_duplicate(
             }"""
         )
     assert told == ["is sent", "is sent again", "is sent", "is sent, a duplicate"]
+
+
+def test_a_number_that_is_none_is_refused_in_words_and_its_field_stays(
+    browser: sync_api.Browser, server: Server
+) -> None:
+    """It was sent as no value at all, and an emptied number of hosts took its key, and could not be typed again."""
+    with opened(browser, server.address) as page:
+        label = page.inner_text("label[for=flows]")
+        for field, key in (("flows-text", "network.access"), ("share-text", "pacing.share"), ("seed", "seed")):
+            before = page.input_value(f"#{field}")
+            for text in ("many", ""):
+                if (field, text) == ("share-text", ""):
+                    continue  # all of them, as in a file without it
+                page.fill(f"#{field}", text)
+                page.press(f"#{field}", "Enter")
+                page.wait_for_selector(f"[role=alert]:has-text('{key}'):has-text('\"{text}\"')")
+                assert page.input_value(f"#{field}") == text
+            page.fill(f"#{field}", before)
+            page.press(f"#{field}", "Enter")
+            page.wait_for_selector("[role=alert]", state="detached")
+        assert page.inner_text("label[for=flows]") == label

@@ -1,7 +1,7 @@
 // Sliders with units: what is turned most often, and the pacer with its parameters.
 import { Live } from "./figures.js";
 import { html } from "./html.js";
-import { parsed, placeOf, shown, valueAt, written } from "./quantities.js";
+import { parsed, placeOf, shown, typed, valueAt, written } from "./quantities.js";
 import { at, core, network, put, scenario, start } from "./state.js";
 
 const STEPS = 200;
@@ -104,7 +104,7 @@ function FlowsKnob() {
   }
   const value = at(keys) ?? 1;
   return html`<${Slider} id="flows" label=${label} text=${value} value=${value} least=${1} most=${250} whole
-    write=${(number) => number} set=${(to) => put(keys, to === undefined ? undefined : Number(to))}
+    write=${(number) => number} set=${(to) => put(keys, typed(to ?? ""))}
       hint=${`${flows} flow${flows === 1 ? "" : "s"} in all`} />`;
 }
 
@@ -148,7 +148,7 @@ function PacerKnobs() {
         value=${parsed(knob.kind, text)?.value ?? null} least=${knob.least} most=${knob.most}
           linear=${knob.kind === "number"}
         write=${(value) => written(knob.kind, value, 2)}
-          set=${(to) => put(keys, knob.kind === "number" && to !== undefined ? Number(to) : to)} />`;
+          set=${(to) => put(keys, knob.kind === "number" ? typed(to) : to)} />`;
       })
     }
     ${
@@ -157,7 +157,7 @@ function PacerKnobs() {
       html`<${Slider} id="share" label="Share of hosts or links that pace" text=${table.share ?? 1}
         value=${table.share ?? 1} least=${0} most=${1} linear
       write=${(value) => value}
-        set=${(to) => put(["pacing", "share"], to === undefined || Number(to) === 1 ? undefined : Number(to))} />`
+        set=${(to) => put(["pacing", "share"], Number(to) === 1 ? undefined : typed(to))} />`
     }`;
 }
 
@@ -217,7 +217,7 @@ export function Knobs() {
       ].map(
         ([key, label]) => html`<div class="knob"><label for=${key}>${label}</label>
           <input id=${key} value=${scenario.value[key] ?? (key === "seed" ? 1 : "0 s")} autocomplete="off"
-            onChange=${(event) => put([key], key === "seed" ? Number(event.target.value) : event.target.value)}
+            onChange=${(event) => put([key], key === "seed" ? typed(event.target.value) : event.target.value)}
               /></div>`,
       )}
     </fieldset>

@@ -22,6 +22,12 @@ export function parsed(kind, text) {
   return factor === undefined ? null : { number, unit: found[2], value: number * factor };
 }
 
+// A number that was typed; what is none stays as it is, for the answer to say so.
+export function typed(text) {
+  const number = Number(text);
+  return text === undefined || text === "" || Number.isNaN(number) ? text : number;
+}
+
 // A value in bit/s, s or bytes as a scenario writes it, in at most so many significant digits.
 export function written(kind, value, digits = 3) {
   if (kind === "number") return Number(value.toPrecision(digits));

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,9 @@ def test_a_pacing_is_compared_under_one_tcp_at_a_time() -> None:
         {"traffic.0.tcp.variant": "cubic"},
     ]
     assert "TCP variant reno" in render(found)
+    tcp = {"variant": "reno", "profile": "ns2"}
+    given = replace(found, scenario={"traffic": [{"name": "bulk", "kind": "bulk", "tcp": tcp}]})
+    assert dict(facts(given))["TCP"] == "Reno or CUBIC in the ns2 profile."
     alone = made({"traffic.0.tcp.variant": ("reno", "cubic")})
     assert alone.contest
     assert [s.name for s in alone.series] == ["TCP variant reno", "TCP variant cubic"]

@@ -92,7 +92,8 @@ def facts(study: Study) -> list[tuple[str, str]]:
         traffic.append("One flow." if flows == [1] else f"{listed([plain(count, 0) for count in flows], 'or')} flows.")
     if traffic:
         found.append(("Traffic", " ".join(traffic)))
-    tcp = list(dict.fromkeys(t for entry in tables(study.scenario.get("traffic")) if (t := _tcp(entry))))
+    entries = enumerate(tables(study.scenario.get("traffic")))
+    tcp = list(dict.fromkeys(t for number, entry in entries if (t := _tcp(study, entry, number))))
     if tcp:
         found.append(("TCP", " ".join(tcp)))
     found.append(("Pacing", pacing(study)))
@@ -168,18 +169,23 @@ def _drawn(value: object) -> str:
     return ", ".join(parts)
 
 
-def _tcp(entry: Mapping[str, Any]) -> str:
-    tcp = table(entry.get("tcp"))
+def _tcp(study: Study, entry: Mapping[str, Any], number: int) -> str:
+    """Of several values that were swept, all are said."""
+    name = str(entry.get("name") or entry.get("kind") or number)
+    paths = [f"traffic.{at}.tcp." for at in (name, number)]
+    swept = {key.removeprefix(path): v for key, v in study.swept.items() for path in paths if key.startswith(path)}
+    tcp = {key: [str(value)] for key, value in table(entry.get("tcp")).items()} | swept
     if not tcp:
         return ""
-    text = _VARIANTS.get(str(tcp.get("variant", "")), str(tcp.get("variant", "TCP")))
+    text = listed([_VARIANTS.get(one, one) for one in tcp.get("variant", ["TCP"])], "or")
     if "profile" in tcp:
-        text += f" in the {tcp['profile']} profile"
-    sizes = [f"{tcp[key]} of {word}" for key, word in (("payload", "payload"), ("header", "header")) if key in tcp]
+        text += f" in the {listed(tcp['profile'], 'or')} profile"
+    words = (("payload", "payload"), ("header", "header"))
+    sizes = [f"{listed(tcp[key], 'or')} of {word}" for key, word in words if key in tcp]
     if sizes:
         text += f", packets of {listed(sizes)}"
     if "max_window" in tcp:
-        text += f", windows of up to {tcp['max_window']}"
+        text += f", windows of up to {listed(tcp['max_window'], 'or')}"
     return text + "."
 
 

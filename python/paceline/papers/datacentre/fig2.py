@@ -177,7 +177,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.printed(right, 1, PRINTED["paced_fct_ms"], "paper: 63", offset=(-62, -4))
     unpaced = interval(run.links["core"].utilisation for run in runs["main"].where({PACING: NONE}))
     if unpaced:
-        drawing.printed(left, 1, unpaced.mean / (1 + PRINTED["gain"]), "paper: 38 % below", offset=(-108, 8))
+        drawing.printed(left, 1, unpaced.mean / (1 + PRINTED["gain"]), "paper: unpaced 38 % more", offset=(-108, 8))
     for ax, words in ((left, "utilisation of the core"), (right, "mean time of a call, ms")):
         ax.set_xticks([0, 1], ["unpaced", "paced"])
         ax.set_xlim(-0.5, 1.5)

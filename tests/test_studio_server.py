@@ -315,7 +315,7 @@ def test_an_interrupt_is_how_it_ends(tmp_path: Path) -> None:
         assert said.endswith("Ctrl-C ends it")
 
 
-def test_packets_that_nobody_waits_for_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packets_of_a_cancelled_request_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trace that ends as its state changes: the next state's first answer would wait for its megabyte of numbers."""
     pool = new_pool()
     work = Work(pool, Costs())

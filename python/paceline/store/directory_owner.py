@@ -1,9 +1,9 @@
 """The scenario that a directory of results belongs to: its tables and its report are of one scenario.
 
 ``DIR/store/scenario``, written with the tables, names it: its file and its title. What is run into the directory later
-is the same scenario where it comes from that file, however changed, or has runs there already. Any other would put its
-tables and its report in the place of what somebody may still want. So would an analysis or an advice, which have a
-report too, and results in a directory whose `scenario.toml` somebody wrote.
+is the same scenario where it comes from that file, however changed, or has runs there already. Any other would
+overwrite tables and a report that may still be wanted. So would an analysis or an advice, which have a report too; and
+results would overwrite a `scenario.toml` that was written by hand.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Work:
             return min((control.fraction for control in self._controls), default=0.0)
 
     def check(self) -> None:
-        """Raises `WorkCancelledError` where nobody waits for it any more."""
+        """Raises `WorkCancelledError` where the request was cancelled."""
         if self._cancelled:
             raise WorkCancelledError
 

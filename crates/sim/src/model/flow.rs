@@ -33,6 +33,7 @@ pub(crate) struct Flow {
     pub(crate) gates: [Gate; 2],
     /// Where its data wait that have left their host a short way, and its acknowledgements: positions among the ordered_links.
     pub(crate) ordered_links: [u16; 2],
+    /// Instruments, a pacing method, a port.
     pub(crate) traits: Traits,
     /// Its sender processes an acknowledgement less than so many nanoseconds after it has come (hesitation.rs); 0 is at once.
     pub(crate) hesitates: u8,

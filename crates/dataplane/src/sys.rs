@@ -10,6 +10,7 @@ pub mod lock;
 pub mod memory;
 pub mod netlink;
 pub(crate) mod on_panic;
+mod routes;
 pub mod signal;
 pub(crate) mod stderr;
 pub mod system;

@@ -76,7 +76,7 @@ pub const FLAGS: [Flag; 22] = [
     flag("config", "FILE", "Read settings from a TOML file; flags go before it. SIGHUP reads it again."),
     flag("replay", "FILE", "Pace a capture in its own time: pcap or pcapng, gzip'd, in zstd or plain."),
     flag("write", "FILE", "Write what leaves a replay: .pcap or .pcapng, .gz or .zst after that."),
-    flag("force", "", "Pace interfaces that have an address or the default route, too."),
+    flag("force", "", "Pace interfaces that have an address or a route, too."),
     flag("restore", "", "Take away what a killed pacer left on --in and --out."),
     flag("version", "", "Show the version and exit."),
 ];

@@ -5,6 +5,9 @@
 use std::ffi::CStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::interface;
+use super::routes::widest_over;
+
 /// Interfaces on interfaces, at most: a kernel refuses more than eight (`MAX_NEST_DEV`).
 const LAYERS: usize = 8;
 
@@ -45,34 +48,16 @@ fn own_use(interface: &str) -> Option<String> {
     if let Some(address) = address {
         return Some(format!("has the address {address}"));
     }
-    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    carries_default(&read("/proc/net/route"), &read("/proc/net/ipv6_route"), interface)
-        .then(|| "carries the default route".to_owned())
+    let route = interface::find(interface).ok().and_then(|(index, _)| widest_over(index));
+    route.map(|route| format!("carries {route}"))
 }
 
 /// RFC 3927, section 2.1; RFC 4291, section 2.5.6: made by the kernel itself, and used by nobody beyond the wire.
-fn is_link_local(address: &IpAddr) -> bool {
+pub(super) fn is_link_local(address: &IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),
     }
-}
-
-/// In the kernel's tables: `Iface Destination Gateway Flags … Mask`, and `destination length … device`; routes that refuse are
-/// of the loopback.
-fn carries_default(v4: &str, v6: &str, interface: &str) -> bool {
-    let in_v4 = v4.lines().skip(1).any(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        matches!(fields[..], [name, "00000000", _, _, _, _, _, "00000000", ..] if name == interface)
-    });
-    let in_v6 = v6.lines().any(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        let is_default = |to: &&str| to.bytes().all(|digit| digit == b'0');
-        fields.first().is_some_and(is_default)
-            && fields.get(1) == Some(&"00")
-            && fields.last() == Some(&interface)
-    });
-    in_v4 || in_v6
 }
 
 /// The Internet addresses of an interface.
@@ -125,17 +110,5 @@ mod tests {
         let local = |text: &str| text.parse().is_ok_and(|address| is_link_local(&address));
         assert!(local("169.254.3.4") && local("fe80::1"));
         assert!(!local("10.0.0.1") && !local("fd00::1") && !local("2001:db8::1"));
-    }
-
-    #[test]
-    fn default_routes_are_found_in_both_tables() {
-        let v4 = "Iface\tDestination\tGateway\n\
-                  eth0\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0\n\
-                  eth1\t0000000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
-        let zeros = "0".repeat(32);
-        let v6 = format!("{zeros} 00 {zeros} 00 fe800000000000000000000000000001 400 1 0 450003     eth2\n");
-        for (interface, expected) in [("eth0", true), ("eth1", false), ("eth2", true), ("eth", false)] {
-            assert_eq!(carries_default(v4, &v6, interface), expected, "{interface}");
-        }
     }
 }

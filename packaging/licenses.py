@@ -63,11 +63,12 @@ def heading(package: dict[str, Any]) -> str:
 
 
 def texts(package: dict[str, Any]) -> Iterator[str]:
-    """Its licence, or who holds the rights and where it says so."""
+    """Its licence and that of C sources within it, or who holds the rights and where it says so."""
     folder = Path(package["manifest_path"]).parent
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.upper().startswith(_NAMES))
-    for path in [path for path in files if path.name in _FIRST] or files:
-        yield path.read_text(encoding="utf-8").strip()
+    within = sorted(path for path in folder.rglob("LICENSE") if path.parent != folder)
+    chosen = [path for path in files if path.name in _FIRST] or files
+    yield from dict.fromkeys(path.read_text(encoding="utf-8").strip() for path in chosen + within)
     if not files:
         yield f"By {', '.join(package['authors']) or 'its authors'}; {package['repository']}"
 

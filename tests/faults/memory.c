@@ -1,18 +1,16 @@
-/* Makes one allocation of the compiled core fail: the n-th that it asks for, in any thread.
+/* Makes the compiled core run out of memory: the n-th time that it asks the kernel for some, and from then on, in any thread.
  *
  * cc -shared -fPIC -o memory.so memory.c; LD_PRELOAD=memory.so program
- * The program calls fault_arm(n, 0), n from 1, once it has loaded the core; fault_arm(0, 0) only counts, for fault_count(). */
+ * The program calls fault_arm(n, 0), n from 1, once it has loaded the core; fault_arm(0, 0) only counts, for fault_count().
+ * With MIMALLOC_DISALLOW_ARENA_ALLOC=1 the core asks for little at a time, and often. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void *__libc_memalign(size_t, size_t);
+#include <sys/mman.h>
 
 static atomic_long asked, target;
 static atomic_int armed;
@@ -47,27 +45,21 @@ void fault_disarm(void) {
 
 static int fails(const void *caller) {
     uintptr_t from = (uintptr_t)caller;
-    if (!armed || from < first || from >= last || atomic_fetch_add(&asked, 1) + 1 != target)
+    if (!armed || from < first || from >= last)
         return 0;
-    errno = ENOMEM;
-    return 1;
+    long nth = atomic_fetch_add(&asked, 1) + 1;
+    return target && nth >= target;
 }
-#define FAILS fails(__builtin_return_address(0))
 
-void *malloc(size_t size) {
-    return FAILS ? NULL : __libc_malloc(size);
+void *mmap(void *at, size_t length, int protection, int flags, int file, off_t offset) {
+    static void *(*next)(void *, size_t, int, int, int, off_t);
+    if (fails(__builtin_return_address(0))) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    if (!next)
+        next = dlsym(RTLD_NEXT, "mmap");
+    return next(at, length, protection, flags, file, offset);
 }
-void *calloc(size_t count, size_t size) {
-    return FAILS ? NULL : __libc_calloc(count, size);
-}
-void *realloc(void *old, size_t size) {
-    return FAILS ? NULL : __libc_realloc(old, size);
-}
-int posix_memalign(void **place, size_t alignment, size_t size) {
-    if (FAILS)
-        return ENOMEM;
-    void *found = __libc_memalign(alignment, size);
-    if (found)
-        *place = found;
-    return found ? 0 : ENOMEM;
-}
+/* Its other name, where an offset has 64 bits. */
+void *mmap64(void *, size_t, int, int, int, off_t) __attribute__((alias("mmap")));

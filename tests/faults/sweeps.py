@@ -1,7 +1,7 @@
 """Sweeps in forks of a process under a shim, a fault in each: a line of JSON for each that broke a promise.
 
 ``python sweeps.py SCENARIO ROOT EVERY calls|memory``: under `shim.c` at every EVERY-th system call that touches ROOT,
-under `memory.c` at every EVERY-th allocation of the core.
+under `memory.c` from every EVERY-th request of the core for memory on.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ pub(crate) fn become_real_time(priority: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` outlives the call; mlockall takes a number.
     unsafe {
-        libc::mlockall(libc::MCL_CURRENT); // not what comes: where that is limited, allocations would fail
+        // Not what comes: where that is limited, allocations would fail. Nor what the allocator has reserved and not used.
+        libc::mlockall(libc::MCL_CURRENT | libc::MCL_ONFAULT);
         libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0
     }
 }

@@ -4,6 +4,11 @@
 
 use paceline_sim::{Control, Engine, Method, Scenario};
 
+/// As in the Python module.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: engine SCENARIO.toml [SEED] [THREADS] [ENGINE]")?;

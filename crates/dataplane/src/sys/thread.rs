@@ -34,10 +34,12 @@ pub fn prompt_timers() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
 }
 
-/// Keeps all memory in place; without it a page may have to be fetched while a frame waits.
+/// Keeps all memory in place that is used; without it a page may have to be fetched while a frame waits.
+///
+/// What the allocator has reserved is locked when it is first used: a gigabyte would be filled at once.
 pub fn lock_memory() -> io::Result<()> {
     // SAFETY: integers only.
-    check(unsafe { libc::mlockall(libc::MCL_CURRENT) }).map(|_| ())
+    check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_ONFAULT) }).map(|_| ())
 }
 
 /// Stays on that processor.

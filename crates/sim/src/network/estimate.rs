@@ -3,7 +3,8 @@
 //! *Idea.* Memory is the network's own, and a place for each packet that can wait, be on a wire or be sent at once, for each row
 //! that is recorded and for each slot of noise made beforehand. How many packets that is follows from windows, buffers, rates and
 //! the duration. One pass over flows and links.
-//! *Parameters.* Bytes of each, measured on whole processes (`tests/test_bounds.py` compares the bound with them).
+//! *Parameters.* Bytes of each, measured on whole processes (`tests/test_bounds.py` compares the bound with them). A list that grows
+//! by doubling is there twice while it is copied.
 //! *Where it breaks.* It is a bound, not a forecast: windows need not grow to `max_window`, and who is limited by an application
 //! sends less. A source's bursts above its mean rate are taken to fit in what else is counted.
 
@@ -23,9 +24,9 @@ const PACKET: f64 = 96.0;
 /// Of a packet that is sent at once with others: in the sender's list, and in the link's.
 const BURST: f64 = 224.0;
 /// Of a row of a series or a point of a curve, as columns of Python too.
-const ROW: f64 = 128.0;
+const ROW: f64 = 192.0;
 /// Of a transfer that has ended.
-const TRANSFER: f64 = 64.0;
+const TRANSFER: f64 = 96.0;
 /// Of a slot of noise for as long as it is made, and afterwards.
 const SLOT_MADE: f64 = 72.0;
 const SLOT: f64 = 8.0;

@@ -76,3 +76,11 @@ def test_an_outcome_that_does_not_come_is_seen() -> None:
     assert not holds(Outcome("throughput", "lower"), rows, paced)
     assert not holds(Outcome("throughput", "alike", 0.02), rows, paced)
     assert not holds(Outcome("utilisation", "at least", 0.97), rows, paced)
+
+
+def test_who_is_paced_is_told_from_who_is_not() -> None:
+    rows, _ = rows_of("half-paced")
+    paced, others = rows["goodput_paced"], rows["goodput_unpaced"]
+    assert paced["paced"]["mean"] > others["paced"]["mean"]
+    assert [row[of] for row in (paced, others) for of in ("unpaced", "difference")] == [None] * 4
+    assert rows_of("bursts")[0]["goodput_paced"]["paced"] is None

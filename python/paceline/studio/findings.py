@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paceline import _core
 from paceline._statistics import Interval, interval, paired
-from paceline.report.metrics import BY_KEY
+from paceline.report.metrics import BY_KEY, Metric, group_metrics
 from paceline.results import repeated_runs
 from paceline.results.tables import flatten
 from paceline.runs.precision import LEAST_SEEDS
 
+
+def _of_group(group: str) -> Metric:
+    """The goodput of the flows that are paced, or are not, where a share of them is: known in the paced world alone."""
+    goodput = next(metric for metric in group_metrics(group) if metric.key == "goodput")
+    return replace(
+        goodput,
+        key=f"goodput_{group}",
+        title=f"Goodput per {group} flow",
+        meaning=f"{goodput.meaning} Of {group} flows alone, where others are not.",
+    )
+
+
+_OF_GROUPS = (_of_group("paced"), _of_group("unpaced"))
+_METRICS: dict[str, Metric] = BY_KEY | {metric.key: metric for metric in _OF_GROUPS}
 #: In the order of the page.
 SHOWN = (
     "throughput",
     "utilisation",
     "goodput",
+    "goodput_paced",
+    "goodput_unpaced",
     "loss",
     "marks",
     "queue_mean",
@@ -38,16 +55,15 @@ Runs = Mapping[int, Mapping[str, Any]]
 def metrics() -> list[dict[str, Any]]:
     """What is measured, for the page: key, title, kind (its unit), which way is better, what it means."""
     return [
-        {"key": key, "title": BY_KEY[key].title, "kind": BY_KEY[key].kind, "better": BY_KEY[key].better}
-        | {"meaning": BY_KEY[key].meaning}
-        for key in SHOWN
+        {"key": one.key, "title": one.title, "kind": one.kind, "better": one.better, "meaning": one.meaning}
+        for one in (_METRICS[key] for key in SHOWN)
     ]
 
 
 def figures(run: Mapping[str, Any], core: str) -> dict[str, float | None]:
     """Each of `SHOWN`, in bit/s, s, bytes or as a fraction; ``None`` where the run has none."""
     row = flatten(run)
-    return {key: BY_KEY[key].value(row, core) for key in SHOWN}
+    return {key: _METRICS[key].value(row, core) for key in SHOWN}
 
 
 def curves(run: _core.Run, core: str) -> dict[str, Any]:

@@ -50,3 +50,19 @@ def test_a_paced_flow_is_ns_2_s(case: dict[str, Any], tmp_path: Path) -> None:
         assert [counts[ours][second] for second in range(equal)] == case[event][:equal], event
     if equal == seconds:
         assert run.flows.timeouts == case["timeouts"]
+
+
+@pytest.mark.parametrize("variant", ["bic", "cubic"])
+def test_tcp_linux_paced_loses_no_more_than_unpaced(variant: str) -> None:
+    """The patch leaves TCP-Linux's cut as it is; the unpaced flow is ns-2's (test_oracle_ns2.py)."""
+    links = [
+        {"name": "source", "rate": "100 Mbit/s", "delay": "1 ms"},
+        {"name": "bottleneck", "rate": "10 Mbit/s", "delay": "20 ms", "buffer": "10 packets"},
+        {"name": "sink", "rate": "100 Mbit/s", "delay": "500 us"},
+    ]
+    network = {"template": "path", "counts": "ns2", "links": links}
+    tcp = {"profile": "ns2", "variant": variant, "max_window": "1000 packets"}
+    table = {"duration": "60 s", "warmup": "10 s", "network": network, "traffic": [{"kind": "bulk", "tcp": tcp}]}
+    unpaced, paced = (pl.run(pl.Scenario({**table, "pacing": method})) for method in ("none", "host"))
+    assert 0 < paced.links["bottleneck"].dropped_packets <= 1.1 * unpaced.links["bottleneck"].dropped_packets
+    assert paced.flows.goodput_mean_bps > 0.95 * unpaced.flows.goodput_mean_bps

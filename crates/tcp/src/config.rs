@@ -123,7 +123,7 @@ pub struct Config {
     pub rto_after_lost_syn: Option<Span>,
     /// Timeouts of a SYN before they double (Linux `tcp_syn_linear_timeouts`).
     pub linear_syn_timeouts: u32,
-    /// What a loss halves; Wei's pacing rule always halves what is in flight.
+    /// What a loss halves; Reno's window, paced by Wei's rule, is always cut to half of what is in flight.
     pub halving: Halving,
     /// Halve the window as a fraction; else round it down (ns-2 `precisionReduce_`, true since 2006).
     pub fractional_halving: bool,

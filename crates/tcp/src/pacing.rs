@@ -261,7 +261,7 @@ impl Pacing {
         self.control.as_ref().map_or(self.next, |control| control.next)
     }
 
-    /// Wei's patch halves from what is in flight, not from the window.
+    /// Wei's patch halves from what is in flight, not from the window, but for congestion controls of their own.
     pub(crate) fn halves_in_flight(&self) -> bool {
         self.settings.rule == PacingRule::Wei
     }

@@ -1,7 +1,9 @@
 //! What a sender reports, and how it starts.
 
 use paceline_core::{Instant, Span};
-use paceline_tcp::{Config, Halving, IdleRestart, Output, Profile, Segment, Sender, Variant};
+use paceline_tcp::{
+    Block, Config, Halving, HostPacing, IdleRestart, Output, PacingRule, Profile, Segment, Sender, Variant,
+};
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -113,6 +115,44 @@ fn a_loss_halves_what_is_in_flight_and_one_more() {
             sender.on_ack(3, at(101), &mut wire);
         }
         assert_eq!((&wire.0[..], sender.cwnd()), (&[3][..], left), "{halving:?}");
+    }
+}
+
+/// The patch changes ns-2's `slowdown`, which TCP-Linux does not call (ns-2.35 tcp/tcp-linux.cc `tcp_fastretrans_alert`, `enter_loss`): BIC,
+/// CUBIC and the other controls leave a part of their own window, as unpaced, however many packets are held beyond the lost one.
+#[test]
+fn a_control_leaves_a_part_of_its_own_window_however_it_is_paced() {
+    let wei = HostPacing { rule: PacingRule::Wei, gain: 1.0, jitter: 0.0, quantum: None };
+    for profile in [Profile::Ns2, Profile::Rfc] {
+        for variant in [Variant::Bic, Variant::Cubic, Variant::Dctcp, Variant::Prague] {
+            for (pacing, halving) in [(None, Halving::InFlight), (Some(wei), Halving::Window)] {
+                let config = Config {
+                    syn: None,
+                    initial_window: 20,
+                    initial_ssthresh: Some(20),
+                    max_window: 1000,
+                    pacing,
+                    halving,
+                    ..Config::of_variant(profile, variant)
+                };
+                let (mut sender, mut wire) = (sender(config, None), Sent::default());
+                sender.start(Instant::ZERO, &mut wire);
+                sender.on_ack(1, at(100), &mut wire);
+                for ms in 101..1500 {
+                    // Packet 1 is lost again and again, and the receiver holds all that was sent after it.
+                    let blocks = [Block { start: 2, end: sender.end() }];
+                    sender.on_ack_with(1, at(ms - 100), &blocks, at(ms), &mut wire);
+                    while let Some(due) = sender.pacing_at().filter(|due| *due <= at(ms)) {
+                        sender.on_pacing_timer(due, &mut wire);
+                    }
+                }
+                let case = format!("{profile:?} {variant:?} {pacing:?}");
+                assert!(sender.end() > 50, "{case}: {} packets for windows of 20", sender.end());
+                let timer = sender.retransmission_at().unwrap_or(at(1500)).max(at(1500));
+                sender.on_retransmission_timer(timer, &mut wire);
+                assert!(sender.ssthresh() <= 20, "{case}: {}", sender.ssthresh());
+            }
+        }
     }
 }
 

@@ -115,7 +115,7 @@ pub enum Halving {
     /// The congestion window, as inflated (ns-2.35 tcp/tcp.cc `slowdown`).
     Window,
     /// What is in flight, and one more: `t_seqno_ - highest_ack_` in D. X. Wei's patch, which halves that in every flow of
-    /// the simulation, paced or not.
+    /// the simulation, paced or not, but for TCP-Linux: a congestion control of its own cuts its window.
     InFlight,
     /// What is sent and not acknowledged, limited transmit left out: FlightSize of RFC 5681, equation 4.
     FlightSize,

@@ -273,7 +273,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "halving",
-        "what a loss halves: `\"window\"`; `\"in-flight\"`, as in an ns-2 with D. X. Wei's pacing patch (flows paced by rule `wei` always do); `\"flight-size\"`",
+        "what a loss halves: `\"window\"`; `\"in-flight\"`, as in an ns-2 with D. X. Wei's pacing patch (flows paced by rule `wei` always do; a control such as `cubic` never, which cuts its window); `\"flight-size\"`",
         |config| name_of(&Halving::ALL, config.halving),
         ["RFC 5681 (4)", "tcp.cc `slowdown`", "tcp_cong.c `tcp_reno_ssthresh`"],
     ),

@@ -313,18 +313,21 @@ impl State {
 
     /// The window as [`Halving`] counts it, the congestion window, and the least that may be left of it.
     pub(super) fn window_to_cut(&self) -> (f64, f64, f64) {
-        let halves_in_flight = self.cold.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
+        let is_patched = self.config.halving == Halving::InFlight
+            || self.cold.pacing.as_ref().is_some_and(|pacing| pacing.halves_in_flight());
         let cwnd = (self.cwnd + f64::from(self.inflation)).min(f64::from(self.config.max_window));
         let (window, least) = match self.config.halving {
-            _ if halves_in_flight => (f64::from(self.next - self.una + 1), 0.0),
-            Halving::InFlight => (f64::from(self.next - self.una + 1), 0.0),
+            // Wei's patch changes `slowdown`. TCP-Linux has a cut of its own, of its window (tcp-linux.cc `enter_loss`).
+            _ if is_patched && !self.config.variant.is_control() => {
+                (f64::from(self.next - self.una + 1), 0.0)
+            }
             Halving::FlightSize => {
                 let end = if self.duplicates > 0 { self.end_before_duplicates } else { self.end };
                 // At most the window: recovery sends new data for every packet that has arrived beyond a hole, so that FlightSize grows
                 // far beyond what is in the pipe, and half of it beyond what the path bears.
                 (f64::from(end - self.una).min(self.cwnd), 2.0)
             }
-            Halving::Window => (cwnd, 0.0),
+            Halving::Window | Halving::InFlight => (cwnd, 0.0),
         };
         (window, cwnd, least)
     }

@@ -137,6 +137,7 @@ fn equal_on(name: &str, scenarios: BoxedStrategy<String>) -> Ran {
     let config = Config {
         cases,
         max_global_rejects: cases / 10 + 5, // of what is drawn, little may be refused
+        max_local_rejects: u32::MAX, // what draws again for itself does so a few times a case, whatever their number
         max_shrink_iters: 4096,
         failure_persistence: None,
         ..Config::default()

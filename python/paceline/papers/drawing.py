@@ -29,8 +29,8 @@ INK = "#010203"
 GRID = "#040506"
 #: What the paper printed.
 PRINTED = "#c2185b"
-#: A pacing as scenarios label it: `none`, `host ideal`, `edge 10 ms`.
-_PACING = re.compile(r"(none|host|edge|port)(?: (ideal|linux|ns2|[0-9.]+ ms))?")
+#: A pacing as scenarios label it, and what is said of it: `none`, `host ideal`, `edge 10 ms, 500 flows`.
+_PACING = re.compile(r"(none|host|edge|port)(?: (ideal|linux|ns2|[0-9.]+ ms))?(, .*)?")
 
 
 def axes(
@@ -76,10 +76,10 @@ def pacing_words(label: str) -> str:
     found = _PACING.fullmatch(label)
     if found is None:
         return "QLBP" if label == "qlbp" else label
-    method, rest = found.groups()
+    method, rest, more = found.groups()
     if method == "none":
-        return "unpaced"
-    return f"{method} pacing{', ' if rest and rest.isalpha() else ' ' if rest else ''}{rest or ''}"
+        return f"unpaced{more or ''}"
+    return f"{method} pacing{', ' if rest and rest.isalpha() else ' ' if rest else ''}{rest or ''}{more or ''}"
 
 
 def law(ax: Axes, x: Sequence[float], y: Sequence[float], name: str, slot: int, **style: Any) -> None:
@@ -99,6 +99,11 @@ def logarithmic(ax: Axes, which: str, ticks: Sequence[float]) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+def from_zero(ax: Axes) -> None:
+    """An axis from 0 up, with room above what is highest: a mark at the frame's edge would be cut in half."""
+    ax.set_ylim(0, 1.06 * ax.dataLim.y1)
+
+
 def printed(ax: Axes, x: float, y: float, words: str, *, offset: tuple[float, float] = (8, -4)) -> None:
     """Marks a number of the paper."""
     ax.plot([x], [y], marker="x", markersize=9, markeredgewidth=2, color=PRINTED, linestyle="none", zorder=5)
@@ -114,7 +119,11 @@ def picture(figure: Figure, name: str, caption: str) -> Picture:
     """The figure as SVG, the same bytes each time, on no background; words stay words."""
     import matplotlib as mpl
 
+    from paceline.papers import placing
+
     sink = io.StringIO()
+    _label_every_panel(figure)
+    placing.settle(figure)
     planes = Planes(figure)
     _break_grid(figure)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "font.sans-serif": ["DejaVu Sans"]}):
@@ -123,6 +132,18 @@ def picture(figure: Figure, name: str, caption: str) -> Picture:
     svg = planes.describe(svg[svg.index("<svg") :])  # no declarations: it stands within a page too
     svg = svg.replace(GRID, "currentColor; stroke-opacity: 0.15").replace(INK, "currentColor")
     return Picture(name, re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL), caption)
+
+
+def _label_every_panel(figure: Figure) -> None:
+    """Gives panels without words at an axis those of the panel on their left, or below: a phone has them stacked."""
+    placed = [(ax, spec) for ax in figure.axes if (spec := ax.get_subplotspec()) is not None and ax.axison]
+    for ax, at in placed:
+        before = [one for one, spec in placed if spec.rowspan == at.rowspan and spec.colspan.start < at.colspan.start]
+        under = [one for one, spec in placed if spec.colspan == at.colspan and spec.rowspan.start > at.rowspan.start]
+        if not ax.get_ylabel():
+            ax.set_ylabel(next((one.get_ylabel() for one in reversed(before) if one.get_ylabel()), ""))
+        if not ax.get_xlabel():
+            ax.set_xlabel(next((one.get_xlabel() for one in under if one.get_xlabel()), ""))
 
 
 def _break_grid(figure: Figure) -> None:

@@ -213,7 +213,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         right.set_xlabel("time, s")
         right.set_ylabel("window, packets")
         for ax in (left, right):
-            ax.set_ylim(bottom=0)
+            drawing.from_zero(ax)
         drawing.legend(left, loc="upper left")
         words = {"original": "ns-2's NewReno", "rerun": "Linux's reno, with SACK"}[name]
         caption = (

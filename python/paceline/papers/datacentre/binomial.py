@@ -176,7 +176,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         drawing.curve(ax, FLOWS, [spread(runs, f"{why}-{flows}") for flows in FLOWS], words, slot)
     drawing.law(ax, FLOWS, [expected(runs, flows) for flows in FLOWS], "Binomial(N, p)", 4, linestyle="--")
     drawing.logarithmic(ax, "x", FLOWS)
-    ax.set_ylim(bottom=0)
+    drawing.from_zero(ax)
     ax.set_xlabel("flows")
     ax.set_ylabel(f"CV of arrivals in {1e6 * DELTA_S:g} us")
     drawing.legend(ax, loc="center right")

@@ -181,7 +181,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for ax, words in ((left, "utilisation of the core"), (right, "mean time of a call, ms")):
         ax.set_xticks([0, 1], ["unpaced", "paced"])
         ax.set_xlim(-0.5, 1.5)
-        ax.set_ylim(bottom=0)
+        drawing.from_zero(ax)
         ax.set_ylabel(words)
     caption = "One connection with calls of 1 MB over 1 Gbit/s and 30 ms; crosses are what the paper prints."
     return [drawing.picture(figure, "fig2", caption)]

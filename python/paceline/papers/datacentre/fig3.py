@@ -180,7 +180,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         drawing.curve(right, [0, 1], times, pacing, slot, linestyle="none")
     left.set_xlabel("time, s")
     left.set_ylabel("utilisation of the core")
-    left.set_ylim(bottom=0)
+    drawing.from_zero(left)
     right.set_xticks([0, 1], ["mean", "99th percentile"])
     right.set_xlim(-0.5, 1.5)
     drawing.logarithmic(right, "y", (50, 100, 200, 500, 1000))

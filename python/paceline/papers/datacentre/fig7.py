@@ -127,7 +127,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
             drawing.curve(ax, sizes(runs), values, pacing, slot)
         ax.set_xlabel("buffer of the core link, KB")
         ax.set_ylabel(words)
-        ax.set_ylim(bottom=0)
+        drawing.from_zero(ax)
     drawing.legend(panels[0], loc="lower right")
     caption = "N* = C RTT / B flows at each buffer. The paper: paced and unpaced about the same."
     return [drawing.picture(figure, "fig7", caption)]

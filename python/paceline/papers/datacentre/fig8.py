@@ -133,7 +133,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         drawing.curve(left, flows, values, pacing, slot)
     left.set_xlabel("flows")
     left.set_ylabel("loss at the core, %")
-    left.set_ylim(bottom=0)
+    drawing.from_zero(left)
     drawing.legend(left, loc="best")
     for ax, pacing, name in ((middle, NONE, "unpaced"), (right, PACED, "paced")):
         shares = mean_matrix(runs["order"].where({PACING: pacing}))

@@ -124,7 +124,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
             flows = flows_of(runs[name])
             values = [criteria.mean(at(runs[name], pacing, number), FCT, MS) for number in flows]
             drawing.curve(ax, flows, values, words, slot)
-        ax.set_ylim(bottom=0)
+        drawing.from_zero(ax)
         ax.set_xlabel("flows")
         ax.set_title(f"{size} KB", fontsize="medium", loc="left", color=drawing.INK)
     panels[0].set_ylabel("mean time of a call, ms")

@@ -158,7 +158,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
             bound = float(edge_delay.loss_bound(load, delay))
             drawing.law(ax, [edges[0], edges[-1]], [bound, bound], "", slot, linestyle="--")
         drawing.logarithmic(ax, "x", edges)
-        ax.set_ylim(bottom=0)
+        drawing.from_zero(ax)
         ax.set_xlabel("edges")
         ax.set_title(f"load {load:g}", fontsize="medium", loc="left", color=drawing.INK)
     panels[0].set_ylabel("loss in a link without a buffer")

@@ -154,7 +154,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     right.set_ylabel("utilisation of the core")
     for ax in (left, right):
         ax.set_xlabel("flows")
-        ax.set_ylim(bottom=0)
+        drawing.from_zero(ax)
     drawing.legend(left, loc="upper left")
     caption = (
         "Calls of 1 MB over 1 Gbit/s with 64 KB of buffer: unpaced, paced by flow, by port, and by port with a cap at "

@@ -144,7 +144,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     left.set_ylabel("CV of arrivals at the core in 5 ms")
     right.set_ylabel("utilisation of the core, %")
     for ax in (left, right):
-        ax.set_ylim(bottom=0)
+        drawing.from_zero(ax)
         ax.set_xticks(PACERS)
         ax.set_xlabel("QLBP pacers in a row")
     drawing.legend(left, loc="upper right")

@@ -77,7 +77,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     )
     left.set_ylabel("pacing queue, packets")
     right.set_ylabel("pacing delay, ms")
-    left.set_ylim(bottom=0)
+    drawing.from_zero(left)
     right.set_ylim(0, 9)
     drawing.legend(left, loc="lower right")
     caption = (

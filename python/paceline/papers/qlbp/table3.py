@@ -187,7 +187,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         drawing.printed(right, row, PRINTED["mean_delay_ms"][row], f"{PRINTED['mean_delay_ms'][row]} ms", offset=under)
     for ax in (left, right):
         ax.set_xticks(range(len(METHODS)), [WORDS[name] for name in METHODS])
-        ax.set_ylim(bottom=0)
+        drawing.from_zero(ax)
     left.set_ylabel("utilisation of the core, %")
     right.set_ylabel("delay of a packet, ms")
     drawing.legend(left, loc="lower right")

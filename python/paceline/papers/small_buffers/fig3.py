@@ -155,7 +155,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for size in REGION:
         drawing.printed(right, size, PRINTED["gain_percent"], "4 %" if size == REGION[-1] else "", offset=(-4, 8))
     right.set_ylabel("gain of fast paced over slow access, %")
-    right.set_ylim(bottom=0)
+    drawing.from_zero(right)
     drawing.legend(right, loc="lower left")
     for ax in (left, right):
         ax.set_xlabel("buffer of the core link, packets")

@@ -128,7 +128,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ]
         drawing.curve(ax, [share for share, _ in points], [found for _, found in points], words, slot)
     drawing.printed(ax, 50, PRINTED["paced_packets"], "paper: 5, whatever the mix", offset=(6, -14))
-    ax.set_ylim(bottom=0)
+    drawing.from_zero(ax)
     ax.set_xlabel("access links of 1 Gbit/s, %")
     ax.set_ylabel("buffer for 90 % of the core, packets")
     drawing.legend(ax, loc="upper left")

@@ -92,7 +92,10 @@ def draw(variant: str, runs: Runs) -> Sequence[Picture]:
             drawing.logarithmic(ax, "x", buffers)
             ax.set_ylabel(words)
             ax.set_xlabel(f"buffer, packets; hosts send {WORDS[name]}")
-            ax.set_ylim(bottom=0)
+            if column == 1:
+                ax.set_ylim(0, 1.05)  # an index of 1 is the most that there is
+            else:
+                drawing.from_zero(ax)
         drawing.legend(axes[3 * row], loc="lower right")
     caption = (
         f"{TCPS[variant]} on twenty hosts over 500 Mbit/s, sending packets one by one or in trains: means over seeds "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from html.parser import HTMLParser
@@ -12,6 +13,7 @@ import gallery_samples as samples
 import paceline
 import pytest
 from conftest import Command
+from paceline import papers as papers_folder
 from paceline.gallery import entries, pictures, sentences, write
 from paceline.gallery.questions import QUESTIONS
 from paceline.papers import Evidence, Length, claims, papers, verdicts
@@ -244,6 +246,15 @@ def test_a_bar_of_colours_stays_with_its_panel() -> None:
         ("gain_percent, 10 packets", "gain, %, 10 packets"),
         ("variance with Q_max 40, Mbit/s", "variance with Q_max 40, Mbit/s"),
         ("flows", "flows"),
+        ("rule_of_thumb_gbit", "rule of thumb, Gbit"),
+        ("none, 2 KB", "unpaced, 2 KB"),
+        ("host ideal, 50 flows", "host pacing, ideal, 50 flows"),
+        ("throughput: edge 10 ms − none at 5 KB, Mbit/s", "throughput: edge 10 ms − unpaced at 5 KB, Mbit/s"),
+        ("goodput, edge over none, 5 packets, trains, %", "goodput, edge over unpaced, 5 packets, sent in trains, %"),
+        ("loss, 8 flows, port no per_flow, %", "loss, 8 flows, port pacing alone, %"),
+        ("loss, 16 flows, port 200 Mbit/s, why-cap-200, %", "loss, 16 flows, port 200 Mbit/s, an experiment, %"),
+        ("paced over none paced, less 1", "paced over none paced, less 1"),
+        ("a buffer that none of them needs, KB", "a buffer that none of them needs, KB"),
     ],
 )
 def test_names_of_numbers_are_words(key: str, words: str) -> None:
@@ -260,6 +271,8 @@ def test_names_of_numbers_are_words(key: str, words: str) -> None:
         (6.0, (6.0, 6.0), ("6", "6 to 6")),
         (0.8, (0.7999999999999999, 0.8000000000000002), ("0.8000", "0.8000 to 0.8000")),
         (0.0, None, ("0", "—")),
+        (61.91967789, (61.919672475, 61.91968331), ("61.920", "±\u00a0<0.001")),
+        (-113.10879, (-113.108845, -113.108735), ("−113.11", "±\u00a0<0.01")),
         (None, None, ("—", "—")),
         ("none", None, ("none", "—")),
         (12345.678, None, ("12\u202f346", "—")),
@@ -270,6 +283,56 @@ def test_numbers_have_the_digits_that_they_deserve(
 ) -> None:
     row = Evidence("x", value, interval, "", None)
     assert (sentences.value(row), sentences.interval(row)) == shown
+
+
+def test_criteria_and_notes_name_no_sweep(tmp_path: Path) -> None:
+    rows = [Evidence("a statistic", 1.0, None, "why-newreno; the paper 80", None)]
+    samples.keep(tmp_path, "dc-poi", "partly", note="TCP decides (why-newreno, why-linux): 3 (none), 2.", evidence=rows)
+    write(tmp_path, tmp_path / "gallery")
+    shown = section(tmp_path / "gallery", "dc-poi")
+    assert "TCP decides: 3 (unpaced), 2." in shown
+    assert "an experiment; the paper 80" in shown
+
+
+def test_a_row_that_has_no_number_on_either_side_is_left_out() -> None:
+    rows = sentences.beside({"critical share": None, "gain": 0.2}, {"hosts": "lose"})
+    assert rows == [("gain", "0.2", "—"), ("hosts", "—", "lose")]
+
+
+def test_questions_of_ours_are_not_what_a_paper_says(site: Path) -> None:
+    overview = (site / "index.html").read_text()
+    for paper in papers():
+        page = (site / f"{paper.name}.html").read_text()
+        if paper.ours:
+            assert f"<h3>{paper.heads}</h3>" in page
+            assert "<h3>The paper says</h3>" not in page
+            assert f'<span class="soft">{paper.heads}' in overview
+        else:
+            assert f'<span class="label">{paper.heads}</span>' in overview
+    assert [paper.name for paper in papers() if paper.ours] == ["today", "findings"]
+
+
+def test_claims_of_a_page_have_headings_and_links_of_their_own(results: Path) -> None:
+    shown = entries.entries(results)
+    for what in (sentences.heading, sentences.where):
+        told = [(entry.claim.paper, what(entry)) for entry in shown]
+        assert len(told) == len(set(told)), [one for one in told if told.count(one) > 1]
+
+
+def test_captions_name_no_side() -> None:
+    """A phone has panels one below the other."""
+    sources = [
+        path for path in Path(papers_folder.__file__).parent.rglob("*.py") if "drawing.picture(" in path.read_text()
+    ]
+    assert len(sources) > 40
+    for path in sources:
+        for function in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(function, ast.FunctionDef) or not function.name.startswith("draw"):
+                continue
+            sentences_of = [one.value for one in ast.walk(function) if isinstance(one, ast.Constant)]
+            told = [one for one in sentences_of if isinstance(one, str) and len(one) > 30]
+            sides = [one for one in told if re.search(r"\b([Ll]eft|[Rr]ight)\b(?! out)", one)]
+            assert not sides, path.name
 
 
 def test_notes_are_shortened_at_sentences(results: Path) -> None:

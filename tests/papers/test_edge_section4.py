@@ -121,7 +121,7 @@ def test_the_law_of_load(scale: float, off: float, failed: list[str]) -> None:
     assert len(missed) == len(failed)
     assert all(statistic.startswith(name) for statistic, name in zip(missed, failed, strict=True))
     if not off:
-        assert verdict.ours["b_star_kb"] == pytest.approx(scale, rel=5e-3)
+        assert verdict.ours["B*, KB"] == pytest.approx(scale, rel=5e-3)
     assert LOAD.draw(runs)[0].svg.startswith("<svg")
 
 
@@ -146,4 +146,4 @@ def test_a_load_of_one_has_no_scale_but_a_verdict() -> None:
         return {"links.core.utilisation": 1.0 if settings["network.core.buffer"] == "50 KB" else 0.9}
 
     verdict = LOAD.check(synthetic.runs(LOAD, full))
-    assert np.isfinite(verdict.ours["b_star_kb"])
+    assert np.isfinite(verdict.ours["B*, KB"])

@@ -34,7 +34,7 @@ OUTCOME = {
 
 def findings() -> list[Claim]:
     """Claims that ask a question."""
-    return [claim for claim in claims() if claim.question]
+    return [claim for claim in claims() if claim.paper == "findings"]
 
 
 def part(claim: Claim, record: Record | None, fresh: Record | None, picture: str | None) -> str:

@@ -115,7 +115,7 @@ def _packets_needed(ours: Ours) -> str:
 
 
 def _buffer_for_goodput(ours: Ours) -> str:
-    none, host, edge = ours["unpaced_kb"], ours["host_kb"], ours["edge_kb_below"]
+    none, host, edge = ours["unpaced_kb"], ours["host_kb"], ours["edge_kb"]
     told = (
         f"A thousand Reno flows get nine tenths of their share from {plain(none, 0)} KB unpaced, from {plain(host, 0)} "
         f"KB paced at the hosts and from {plain(edge, 1)} KB paced at the edge."

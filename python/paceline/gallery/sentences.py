@@ -11,6 +11,7 @@ from typing import Any
 from paceline.gallery.entries import NOT_RUN, Entry
 from paceline.papers import papers
 from paceline.papers.claim import OUTCOMES, Evidence
+from paceline.papers.drawing import pacing_words
 from paceline.report.formatting import DASH, listed, plain
 
 #: An interval that is narrower in proportion says nothing.
@@ -24,6 +25,7 @@ UNITS = {
     "s": "s",
     "percent": "%",
     "pkts": "packets",
+    "gbit": "Gbit",
     "packets": "packets",
 }
 #: What names of numbers abbreviate.
@@ -36,6 +38,21 @@ LONG = {
     "min": "least",
     "max": "greatest",
 }
+#: What the names of sweeps and pacings stand for, by which claims call their numbers.
+_NAMES = (
+    (re.compile(r"\bqlbp-(\d+)\b"), r"QLBP, Q_max \1"),
+    (re.compile(r"\bport no per_flow\b"), "port pacing alone"),
+    (re.compile(r"(?<=packets), packets\b"), ", sent one by one"),
+    (re.compile(r"(?<=packets), trains\b"), ", sent in trains"),
+    (re.compile(r"\bwhy-[\w.-]*\w"), "an experiment"),
+)
+#: Unpaced, where a name or a note compares pacings: ``edge over none``, ``(none, host, edge 10 ms)``.
+_NONE = re.compile(
+    r"(?<=− )none\b|(?<=\()none\b(?=[,)])|(?<=, )none(?=: )|\bnone(?= −)"
+    r"|(?<=\bover )none\b(?! paced)|(?<=% of )none\b"
+)
+#: In a note: the sweeps that show what it says, which the page has among its files.
+_SWEEPS = re.compile(r" ?\((?:why-[\w.-]+(?:, )?)+\)")
 #: A heading is no longer, characters, if its first sentence is not.
 LONGEST_HEADING = 150
 #: As many pairs of numbers as a row of the overview has room for.
@@ -65,7 +82,12 @@ def interval(row: Evidence) -> str:
         return DASH
     middle = float(row.value) if isinstance(row.value, int | float) else sum(row.interval) / 2
     decimals = _decimals(middle, _half(row))
-    return f"{plain(row.interval[0], decimals)} to {plain(row.interval[1], decimals)}"
+    low, high = (plain(end, decimals) for end in row.interval)
+    return (
+        f"{low} to {high}"
+        if low != high or _half(row) <= _NOTHING * abs(middle)
+        else f"±\u00a0<{plain(10.0**-decimals, decimals)}"
+    )
 
 
 def _half(row: Evidence) -> float:
@@ -73,14 +95,14 @@ def _half(row: Evidence) -> float:
 
 
 def _decimals(value: float, half: float) -> int:
-    """Those that the interval deserves, but for three digits of the value at least; four without an interval."""
+    """Those that the interval deserves, but for three digits of the value at least, five at most; four without one."""
     if half <= _NOTHING * abs(value):  # what is left of equal numbers after arithmetic
         half = 0.0
     if float(value).is_integer() and not half:
         return 0
     largest = math.floor(math.log10(abs(value))) if value else 0
     deserved = math.ceil(-math.log10(half) + 0.3) if half else 3 - largest
-    return min(max(deserved, 2 - largest, 0), 7)
+    return min(max(min(deserved, 4 - largest), 2 - largest, 0), 7)
 
 
 def values(found: Any) -> str:
@@ -92,11 +114,28 @@ def values(found: Any) -> str:
     return number(found)
 
 
+def plain_words(text: str) -> str:
+    """A name or a criterion without the labels of pacings and sweeps: ``none`` is unpaced."""
+    text = _SWEEPS.sub("", text)
+    for name, words in _NAMES:
+        text = name.sub(words, text)
+    return ", ".join(pacing_words(part) for part in _NONE.sub("unpaced", text).split(", "))
+
+
+def note(entry: Entry) -> str:
+    """The note of a verdict without such labels."""
+    return _NONE.sub("unpaced", _SWEEPS.sub("", entry.record.verdict.note)) if entry.record else ""
+
+
 def named(key: str) -> str:
     """``unpaced_kbps`` as words: ``unpaced, kbit/s``; ``load_at_5_kb, Q_max 10`` is ``load at 5 KB, Q_max 10``."""
+    return _named(plain_words(key))
+
+
+def _named(key: str) -> str:
     first, comma, others = key.partition(", ")
     if comma and " " not in first:
-        return f"{named(first)}, {others}"
+        return f"{_named(first)}, {others}"
     if " " in key:  # words already, in which an underscore is a symbol's: Q_max
         return key
     *stem, last = [part for word in key.split("_") for part in re.sub(r"^(\d+)([a-z]+)$", r"\1_\2", word).split("_")]
@@ -110,7 +149,8 @@ def beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str
     """Name, ours, the paper's: those of both first."""
     names = [*(name for name in ours if name in theirs), *(name for name in ours if name not in theirs)]
     names += [name for name in theirs if name not in ours]
-    return [(named(name), _number_of(ours, name), _number_of(theirs, name)) for name in names]
+    rows = [(named(name), _number_of(ours, name), _number_of(theirs, name)) for name in names]
+    return [row for row in rows if row[1:] != (DASH, DASH)]  # what no run reached, and the paper does not say
 
 
 def _number_of(side: Mapping[str, Any], name: str) -> str:
@@ -125,8 +165,7 @@ def pairs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str,
 
 def short_note(entry: Entry) -> str:
     """The first sentence of a note, or two where the claim did not come out; ``Fig. 2`` and ``eq. (3)`` end none."""
-    note = entry.record.verdict.note.strip() if entry.record else ""
-    return " ".join(_sentences(note)[: 1 if entry.standing == "reproduced" else 2])
+    return " ".join(_sentences(note(entry).strip())[: 1 if entry.standing == "reproduced" else 2])
 
 
 def heading(entry: Entry) -> str:

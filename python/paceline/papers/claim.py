@@ -33,6 +33,8 @@ class Paper:
         published: where and when.
         about: one paragraph in our words: what was asked, and what was found.
         beside: not one of the five papers on pacing and small buffers, and not counted with them.
+        heads: what stands over what a claim of it says; another than ``The paper says`` for questions of ours.
+        theirs: what stands over the numbers beside ours.
     """
 
     name: str
@@ -41,6 +43,13 @@ class Paper:
     published: str
     about: str
     beside: bool = False
+    heads: str = "The paper says"
+    theirs: str = "the paper’s"
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is no paper, but asks what we ask."""
+        return self.heads != Paper.heads
 
 
 @dataclass(frozen=True)
@@ -189,7 +198,7 @@ class Claim:
             choice that decides, to explain a difference. Empty for a claim about a closed form.
         check: the verdict from finished runs; runs nothing itself.
         draw: pictures of the same runs.
-        question: what a finding of ours asks; ``says`` is then its hypothesis, written before the run.
+        question: what a claim of ours asks; ``says`` is then what is tried, a hypothesis of a finding.
     """
 
     id: str

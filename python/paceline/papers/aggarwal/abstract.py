@@ -142,7 +142,7 @@ CLAIMS = [
     Claim(
         id="aggarwal-some",
         paper="aggarwal",
-        where="Abstract",
+        where="Abstract, better in some",
         kind="order",
         says="Pacing offers better fairness, throughput, and lower drop rates in some situations.",
         printed={},
@@ -154,7 +154,7 @@ CLAIMS = [
     Claim(
         id="aggarwal-often",
         paper="aggarwal",
-        where="Abstract",
+        where="Abstract, often worse",
         kind="order",
         says="Pacing often has significantly worse throughput than regular TCP.",
         printed={},

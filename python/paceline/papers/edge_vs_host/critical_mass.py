@@ -75,7 +75,7 @@ def check(runs: Runs) -> Verdict:
             evidence += told(runs, name, size)
     for name in WHY:
         if name in runs:
-            ours[f"{name}, critical share"] = mass(runs, name, SIZES[0])
+            ours[f"hosts, {WHY[name][0]}, critical share"] = mass(runs, name, SIZES[0])
     theirs = {
         "hosts": "less than their peers below a critical share; above it all gain",
         "edges": "a gain at any share",
@@ -145,7 +145,7 @@ def note(runs: Runs, ours: Mapping[str, float | None]) -> str:
     text += f"Flows behind paced edges gain {min(edges):+.1%} to {max(edges):+.1%}."
     for name, (words, _) in WHY.items():
         if name in runs:
-            share = ours[f"{name}, critical share"]
+            share = ours[f"hosts, {words}, critical share"]
             few, many = (gain(runs, name, one, SIZES[0], PACED).mean for one in (SHARES[0], 1.0))
             found = "no critical share" if share is None else f"all gain from {share:.0%} on"
             text += f" With {words} {found}: paced hosts {few:+.1%} at {SHARES[0]:.0%}, {many:+.1%} where all pace."
@@ -172,9 +172,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ax.set_xlabel(f"{place}s that pace, %")
         ax.set_ylabel("goodput of a flow, kbit/s")
         drawing.legend(ax, loc={"host": "upper left", "edge": "lower left"}[place])
-    caption = (
-        f"Goodput by share of hosts (left) and of edges that pace, {size} KB: means over seeds with 95 % intervals; "
-    )
+    caption = f"Goodput by share of hosts that pace, then of edges, {size} KB: means over seeds with 95 % intervals; "
     return [drawing.picture(figure, "critical-mass", caption + "dotted, none paced.")]
 
 

@@ -77,12 +77,12 @@ def check(runs: Runs) -> Verdict:
     other = fit(runs["why-network"]).scale_bytes / 1e3
     evidence.append(criteria.inform("B* with access links of 100 Mbit/s, KB", other, "B* is of the network"))
     ours = {
-        "b_star_kb": round(fitted.scale_bytes / 1e3, 3),
-        "b_star_half_kb": round(fitted.half_bytes / 1e3, 3),
+        "B*, KB": round(fitted.scale_bytes / 1e3, 3),
+        "half of B*'s interval, KB": round(fitted.half_bytes / 1e3, 3),
         "load_at_5_kb": round(criteria.mean(_at(main, 5), UTILISATION).mean, 4),
         "load_at_50_kb": round(criteria.mean(_at(main, 50), UTILISATION).mean, 5),
     }
-    theirs = {"b_star_kb": list(RANGE), "load_at_5_kb": 0.9, "load_at_50_kb": "above 0.999"}
+    theirs = {"B*, KB": list(RANGE), "load_at_5_kb": 0.9, "load_at_50_kb": "above 0.999"}
     note = (
         f"Least squares over {len(sizes(main))} buffers give B* = {fitted.scale_bytes / 1e3:.2f} ± "
         f"{fitted.half_bytes / 1e3:.2f} KB. Loads lie up to {far[worst]:.1%} off that law (at {sizes(main)[worst]} "
@@ -127,8 +127,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ax.set_xlabel("buffer of the core link, KB")
         drawing.legend(ax)
     caption = (
-        "Load of the core under 1000 unpaced flows against its buffer, with the paper's law fitted; right, how much is "
-        "missing, on a logarithmic scale: a law with one B* would be a straight line."
+        "Load of the core under 1000 unpaced flows against its buffer, with the paper's law fitted; and how much of it "
+        "is missing, on a logarithmic scale: a law with one B* would be a straight line."
     )
     return [drawing.picture(figure, "empty-buffer", caption)]
 
@@ -163,7 +163,7 @@ CLAIM = Claim(
     kind="number",
     says="Load rises with the buffer as 1 − exp(−B/B*), with a constant B* of 2 to 10 KB: about 90 % at 5 KB, over "
     "99.9 % at 50.",
-    printed={"b_star_kb": RANGE, "load_at_5_kb": 0.9, "load_at_50_kb_above": 0.999},
+    printed={"B*, KB": RANGE, "load_at_5_kb": 0.9, "load_at_50_kb_above": 0.999},
     assumptions=(
         *ASSUMPTIONS,
         Assumption(

@@ -145,8 +145,9 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.legend(left, loc="lower right")
     drawing.legend(right, loc="lower right")
     caption = (
-        f"100 Reno flows over 100 Mbit/s, windows of {WINDOW} packets at most (left, with 500 flows), and without a "
-        "limit (right): means over seeds with 95 % intervals. Shaded: where the paper finds hosts ahead."
+        f"100 Reno flows over 100 Mbit/s, windows of {WINDOW} packets at most for throughput, where 500 flows are "
+        "beside, and without a limit for goodput: means over seeds with 95 % intervals. Shaded: where the paper finds "
+        "hosts ahead."
     )
     return [drawing.picture(figure, "fig4", caption)]
 

@@ -202,8 +202,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     right.invert_yaxis()
     right.set_xlabel(f"goodput at {SIZE} KB, mean over files, kbit/s")
     caption = (
-        "1000 users who fetch Pareto files and think: means over seeds, left with 95 % intervals. Right: host (orange) "
-        "and edge pacing (blue) under other choices; crosses and lines are what the paper prints."
+        "1000 users who fetch Pareto files and think: means over seeds, with 95 % intervals against the buffer. At 10 "
+        "KB, host (orange) and edge pacing (blue) under other choices; crosses and lines are what the paper prints."
     )
     return [drawing.picture(figure, "fig6", caption)]
 

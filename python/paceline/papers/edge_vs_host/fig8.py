@@ -143,8 +143,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     right.set_ylabel("share of packets lost at the core")
     drawing.legend(left, loc="lower right")
     caption = (
-        "100 Reno flows behind access links of 1 to 2 Mbit/s over a core of 200 Mbit/s: means over seeds (left with "
-        "95 % intervals); no loss, no mark."
+        "100 Reno flows behind access links of 1 to 2 Mbit/s over a core of 200 Mbit/s: means over seeds, "
+        "throughput with 95 % intervals; no loss, no mark."
     )
     return [drawing.picture(figure, "fig8", caption)]
 

@@ -133,7 +133,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     heavy.axhline(1, color=drawing.INK, linewidth=0.6, linestyle=":")
     caption = (
         "Throughput by the paper's model against the pacer's delay, RTT₀ 200 ms: it rises at light load and falls at "
-        "heavy load. Right: the same with losses of simulated Poisson packets, 1 ms each, in a link without a buffer."
+        "heavy load. Last, the same with losses of simulated Poisson packets, 1 ms each, in a link without a buffer."
     )
     return [drawing.picture(figure, "fig9", caption)]
 

@@ -256,7 +256,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     caption = (
         "How much more the pacer's rate varies than that of the smoothest way out within the same bound, by "
         "what comes: "
-        "means over seeds with 95 % intervals. Right: both rates, of one run."
+        "means over seeds with 95 % intervals. Against time: both rates, of one run."
     )
     return [drawing.picture(figure, "optimality", caption)]
 

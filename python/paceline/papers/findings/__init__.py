@@ -15,6 +15,8 @@ PAPER = Paper(
     about="Questions that the papers raise and leave open, each with a hypothesis and a statistic written before the "
     "run that judges it, and an answer that says how far it holds.",
     beside=True,
+    heads="Hypothesis",
+    theirs="said before",
 )
 
 

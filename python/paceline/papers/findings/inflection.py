@@ -156,7 +156,7 @@ def check(runs: Runs) -> Verdict:
         for part in PARTS:
             found = interval(places[name][part].values())
             assert found is not None
-            ours[f"{name}, {part}"] = round(found.mean, 2)
+            ours[f"{cell.words}, {part}"] = round(found.mean, 2)
             beyond = sum(place >= OVER_N_STAR[-1] for place in places[name][part].values())
             words = f"{beyond} of {found.count} seeds have none up to 4 N*"
             evidence.append(criteria.inform(f"point over N* by {part}, {cell.words}", found, words))
@@ -192,7 +192,7 @@ def note(ours: Mapping[str, float], places: Mapping[str, Mapping[str, Mapping[in
     last = OVER_N_STAR[-1]
 
     def each(part: str) -> str:
-        return ", ".join(f"{ours[f'{name}, {part}']:.1f} ({SHORT[name]})" for name in CELLS)
+        return ", ".join(f"{ours[f'{CELLS[name].words}, {part}']:.1f} ({SHORT[name]})" for name in CELLS)
 
     inside = sum(all(1 <= place <= 2 for place in places[name]["utilisation"].values()) for name in CELLS)
     torn = [
@@ -201,8 +201,8 @@ def note(ours: Mapping[str, float], places: Mapping[str, Mapping[str, Mapping[in
         if {place >= last for place in places[name]["utilisation"].values()} == {True, False}
         and min(places[name]["utilisation"].values()) < 1
     ]
-    tail = [SHORT[name] for name in CELLS if ours[f"{name}, 99th percentile"] >= last]
-    ends = [SHORT[name] for name in CELLS if ours[f"{name}, utilisation"] > last - LATER]
+    tail = [SHORT[name] for name in CELLS if ours[f"{CELLS[name].words}, 99th percentile"] >= last]
+    ends = [SHORT[name] for name in CELLS if ours[f"{CELLS[name].words}, utilisation"] > last - LATER]
     text = (
         "It hangs on the round trip, the buffer and the call as much as on N*: by utilisation unpaced overtakes at "
         "so many "

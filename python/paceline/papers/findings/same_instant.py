@@ -125,7 +125,7 @@ def check(runs: Runs) -> Verdict:
         for flows in flows_of(runs[name]):
             for pacing in (NONE, PACED):
                 found = moved(at(runs[name], flows, pacing))
-                ours[f"{name}, {flows} flows, {pacing}"] = round(found.mean, 4)
+                ours[f"{WORDS[name]}, {flows} flows, {pacing}"] = round(found.mean, 4)
                 what = f"departures over arrivals first − 1, {flows} flows, {pacing}, {WORDS[name]}"
                 if name not in EXACT or pacing == PACED:
                     evidence.append(_within(what, found))
@@ -179,7 +179,9 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
     """The answer in two sentences, and how far it holds."""
 
     def each(name: str, pacing: str) -> str:
-        return ", ".join(f"{ours[f'{name}, {flows} flows, {pacing}']:+.0%} ({flows})" for flows in flows_of(runs[name]))
+        return ", ".join(
+            f"{ours[f'{WORDS[name]}, {flows} flows, {pacing}']:+.0%} ({flows})" for flows in flows_of(runs[name])
+        )
 
     drops = {flows: tied(at(runs["five"], flows, NONE).where({TIES: SECOND})) for flows in flows_of(runs["five"])}
     shares = ", ".join(f"{share:.0%} ({flows})" for flows, share in drops.items())

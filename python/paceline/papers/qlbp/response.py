@@ -84,8 +84,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.legend(panels[0], loc="lower right")
     caption = (
         "What leaves QLBP (mu_min 2, mu_max 10 Mbit/s) after a constant source begins: points simulated, each a "
-        "window of departures; lines the paper's closed form. Left Q_max = 25 KB, right 100 KB: a quarter of the "
-        "response constant."
+        "window of departures; lines the paper's closed form. Alpha of 40 per second is Q_max = 25 KB, of "
+        "10 is 100 KB: a quarter of the response constant."
     )
     return [drawing.picture(figure, "response", caption)]
 

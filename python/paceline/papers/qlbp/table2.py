@@ -43,7 +43,9 @@ def check(runs: Runs) -> Verdict:
         delays.append(round(held.mean, 4))
     rule = [float(qlbp.steady_packets(rate, SETTING.mu_min, SETTING.mu_max, 10)) for rate in steady.rates(results)]
     off = max(abs(ours - theory) for ours, theory in zip(queues, rule, strict=True))
-    evidence.append(criteria.inform("queue: largest distance from the closed form, packets", off, "theory.qlbp"))
+    evidence.append(
+        criteria.inform("queue: largest distance from the closed form, packets", off, "both in the theorem's fluid")
+    )
     ours = {"rate_mbps": PRINTED["rate_mbps"], "queue_pkts": queues, "delay_ms": delays}
     note = (
         "The queue is the largest whole number below (rate − mu_min) / (mu_max − mu_min) · Q_max, and Q_max above "

@@ -63,7 +63,9 @@ def check(runs: Runs) -> Verdict:
             ours[key].append(round(value.mean, 4 if key == "utilisation" else 2))
     outcome = criteria.judge(evidence)
     words = "All twelve numbers are as printed." if outcome == "reproduced" else note(runs)
-    return Verdict(outcome, ours, {"pacing": METHODS, **PRINTED}, words, evidence + explained(runs))
+    return Verdict(
+        outcome, ours, {"pacing": [WORDS[name] for name in METHODS], **PRINTED}, words, evidence + explained(runs)
+    )
 
 
 def numbers(results: Results) -> dict[str, Interval]:
@@ -205,7 +207,7 @@ CLAIM = Claim(
     kind="number",
     says="Unpaced the link is 47.57 % utilised at 56.9 ms of delay; a Q_max of 40 gives 76.33 % at 51.9 ms, one of 160 "
     "98.48 % at 60.8 ms, with least and greatest delays 5 to 6 ms to either side.",
-    printed={"pacing": METHODS, **PRINTED},
+    printed={"pacing": [WORDS[name] for name in METHODS], **PRINTED},
     assumptions=(
         *ASSUMPTIONS,
         Assumption(

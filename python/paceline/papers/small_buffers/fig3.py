@@ -69,7 +69,7 @@ def check(runs: Runs) -> Verdict:
         found = buffer_for(runs[mix])
         statistic = f"smallest buffer for {TARGET:.0%} of the core, access {words}"
         evidence.append(fig2.enough(statistic, found, PRINTED["packets"]))
-        ours[f"packets, {mix}"] = None if found is None else round(found.mean, 1)
+        ours[f"packets, {words}"] = None if found is None else round(found.mean, 1)
     for size in [size for size in REGION if size in sizes(runs["paced-fast"])]:
         found = gain(runs, "paced-fast", "slow", size)
         evidence.append(criteria.within(f"gain at {size} packets, %", found, PRINTED["gain_percent"], "%"))

@@ -104,10 +104,9 @@ def note(ours: Mapping[str, float | None]) -> str:
     known = [one for one in paced if one is not None]
     text = f"Packets of buffer for 90 % of the core, by the share of fast access links: {told}."
     if known:
-        text += (
-            f" Where hosts behind fast links pace, {min(known):g} to {max(known):g} do at {len(known)} of {len(paced)}"
-        )
-        text += " shares."
+        least, most = f"{min(known):g}", f"{max(known):g}"
+        each = "each share" if len(known) == len(paced) else f"{len(known)} of {len(paced)} shares"
+        text += f" Where hosts behind fast links pace, {least if least == most else f'{least} to {most}'} do at {each}."
     first, last = unpaced[0], unpaced[100]
     half = unpaced[50]
     if first and half and last:

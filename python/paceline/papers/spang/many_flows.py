@@ -238,7 +238,7 @@ CLAIMS = (
     Claim(
         id="spang-exceptions",
         paper="spang",
-        where="Abstract, many flows",
+        where="Abstract, where √n fails",
         kind="order",
         says="The rule of √n does not hold for unfair flows, nor with certain settings of ECN.",
         printed={},

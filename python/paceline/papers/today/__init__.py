@@ -11,4 +11,6 @@ PAPER = Paper(
     "segments; queues mark, and schedule flows. One network, every pacing method, 5 to 500 packets of buffer: which "
     "of the conclusions hold for which TCP?",
     beside=True,
+    heads="Asked: does this hold?",
+    theirs="who concluded it",
 )

@@ -121,6 +121,7 @@ def claim(variant: str) -> Claim:
         paper="today",
         where=TCPS[variant],
         kind="order",
+        question=f"Which of the five papers' conclusions hold for {TCPS[variant]}?",
         says=" ".join(one.says for one in asked(variant).values()),
         printed={},
         assumptions=network.ASSUMPTIONS,

@@ -84,9 +84,8 @@ def check(runs: Runs) -> Verdict:
         ours = {"from_packets": low, "to_packets": high, "rise_percent": round(rise.mean, 4)}
         means = {size: float(np.mean(list(by.values()))) for size, by in losses.items()}
         note = (
-            f"From {low} to {high} packets of buffer real-time traffic loses {rise.mean:+.3f} % more ({means[low]:.2f} "
-            "and "
-            f"{means[high]:.2f} % of its packets), "
+            f"From {low} to {high} packets of buffer the loss of real-time traffic rises by {rise.mean:.3f} percentage "
+            f"points ({means[low]:.2f} and {means[high]:.2f} % of its packets), "
             + ("outside the interval." if evidence[0].ok else "which the interval does not exclude from being none.")
         )
     told = {}
@@ -145,7 +144,7 @@ def worst(losses: Mapping[int, Mapping[int, float]]) -> str:
     """The largest rise of the mean loss, in words."""
     means = {size: float(np.mean(list(by.values()))) for size, by in losses.items()}
     rise, low, high = max((means[high] - means[low], low, high) for low in means for high in means if low < high)
-    return f"{rise:+.3f} % from {low} to {high} packets" if rise > 0 else "none"
+    return f"{rise:.3f} percentage points from {low} to {high} packets" if rise > 0 else "none"
 
 
 def draw(runs: Runs) -> Sequence[Picture]:

@@ -149,8 +149,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.legend(left, loc="upper left", ncols=2)
     left.set_ylim(top=1.3 * left.get_ylim()[1])
     caption = (
-        "One BBR v1 flow against one other; on the right means of 4 s, without ProbeRTT. The paper: once it has "
-        "probed, its window limits it, and the right is 1."
+        "One BBR v1 flow against one other; what is in flight as means of 4 s, without ProbeRTT. The paper: once it "
+        "has probed, its window limits it, and that is 1."
     )
     return [drawing.picture(figure, "cap", caption)]
 
@@ -158,7 +158,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
 CLAIM = Claim(
     id="ware-cap",
     paper="ware",
-    where="Abstract",
+    where="Abstract, the cap",
     kind="number",
     says="Under competition BBR is limited by its cap on what is in flight, two bandwidth-delay products as it "
     "estimates them, and no longer by its rate.",

@@ -127,7 +127,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
 CLAIM = Claim(
     id="ware-share",
     paper="ware",
-    where="Abstract",
+    where="Abstract, the share",
     kind="number",
     says="Over a deep buffer one BBR flow holds a fixed 40 % of the link, against one CUBIC or Reno flow or sixteen.",
     printed=PRINTED,

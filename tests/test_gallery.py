@@ -294,6 +294,17 @@ def test_criteria_and_notes_name_no_sweep(tmp_path: Path) -> None:
     assert "an experiment; the paper 80" in shown
 
 
+def test_numbers_of_criteria_have_four_digits() -> None:
+    def told(words: str) -> str:
+        return sentences.criterion(Evidence("x", 1.0, None, words, True))
+
+    assert told("below 166.877") == "below 166.9"
+    assert (
+        told("above the closed loop's, 0.0163915; 5 within 0.05") == "above the closed loop's, 0.01639; 5 within 0.05"
+    )
+    assert told("ns-2 2.28 and 300 flows") == "ns-2 2.28 and 300 flows"
+
+
 def test_a_row_that_has_no_number_on_either_side_is_left_out() -> None:
     rows = sentences.beside({"critical share": None, "gain": 0.2}, {"hosts": "lose"})
     assert rows == [("gain", "0.2", "—"), ("hosts", "—", "lose")]

@@ -42,6 +42,7 @@ LONG = {
 _NAMES = (
     (re.compile(r"\bqlbp-(\d+)\b"), r"QLBP, Q_max \1"),
     (re.compile(r"\bport no per_flow\b"), "port pacing alone"),
+    (re.compile(r"\bhost ideal\b(?= share)"), "host pacing, ideal,"),
     (re.compile(r"(?<=packets), packets\b"), ", sent one by one"),
     (re.compile(r"(?<=packets), trains\b"), ", sent in trains"),
     (re.compile(r"\bwhy-[\w.-]*\w"), "an experiment"),
@@ -120,6 +121,11 @@ def plain_words(text: str) -> str:
     for name, words in _NAMES:
         text = name.sub(words, text)
     return ", ".join(pacing_words(part) for part in _NONE.sub("unpaced", text).split(", "))
+
+
+def criterion(row: Evidence) -> str:
+    """What a row must fulfil, its numbers with four digits."""
+    return re.sub(r"(?<![\w.])\d+\.\d+", lambda found: number(float(found[0])), plain_words(row.criterion))
 
 
 def note(entry: Entry) -> str:

@@ -251,6 +251,7 @@ def test_a_bar_of_colours_stays_with_its_panel() -> None:
         ("host ideal, 50 flows", "host pacing, ideal, 50 flows"),
         ("throughput: edge 10 ms − none at 5 KB, Mbit/s", "throughput: edge 10 ms − unpaced at 5 KB, Mbit/s"),
         ("goodput, edge over none, 5 packets, trains, %", "goodput, edge over unpaced, 5 packets, sent in trains, %"),
+        ("qlbp paced 7 Mbit/s 13 Mbit/s 2 packets", "QLBP, mu_min 7 Mbit/s, mu_max 13 Mbit/s, Q_max 2 packets"),
         ("loss, 8 flows, port no per_flow, %", "loss, 8 flows, port pacing alone, %"),
         ("loss, 16 flows, port 200 Mbit/s, why-cap-200, %", "loss, 16 flows, port 200 Mbit/s, an experiment, %"),
         ("paced over none paced, less 1", "paced over none paced, less 1"),

@@ -21,7 +21,7 @@ from paceline.gallery.questions import QUESTIONS, Question
 from paceline.papers import Paper, papers
 from paceline.papers.claim import NS2_PACKET_S
 from paceline.report import script
-from paceline.report.formatting import plain
+from paceline.report.formatting import plain, unbroken
 
 _HERE = Path(__file__).parent
 _SIGN = re.compile(r"(?<![^\s(])-(?=\d)")
@@ -93,7 +93,7 @@ def write(results: Path, out: Path) -> Path:
 
 def _spaced(value: Any) -> Any:
     """Words with percentages and signs as everywhere: claims say `-3.7%` in places."""
-    return _SHARE.sub("\u00a0%", _SIGN.sub("\u2212", value)) if type(value) is str else value
+    return unbroken(_SHARE.sub("\u00a0%", _SIGN.sub("\u2212", value))) if type(value) is str else value
 
 
 def _environment() -> jinja2.Environment:

@@ -41,6 +41,7 @@ LONG = {
 #: What the names of sweeps and pacings stand for, by which claims call their numbers.
 _NAMES = (
     (re.compile(r"\bqlbp-(\d+)\b"), r"QLBP, Q_max \1"),
+    (re.compile(r"\bqlbp paced (\S+ \S+) (\S+ \S+) (\S+ packets)"), r"QLBP, mu_min \1, mu_max \2, Q_max \3"),
     (re.compile(r"\bport no per_flow\b"), "port pacing alone"),
     (re.compile(r"\bhost ideal\b(?= share)"), "host pacing, ideal,"),
     (re.compile(r"(?<=packets), packets\b"), ", sent one by one"),

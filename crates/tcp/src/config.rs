@@ -127,6 +127,9 @@ pub struct Config {
     pub halving: Halving,
     /// Halve the window as a fraction; else round it down (ns-2 `precisionReduce_`, true since 2006).
     pub fractional_halving: bool,
+    /// A timeout for a packet that a timeout has sent again already leaves ssthresh as it is (RFC 5681 section 3.1; Linux
+    /// `tcp_enter_loss`).
+    pub cut_once: bool,
     /// No second fast retransmit for what was outstanding at the last loss (RFC 6582 section 3.2; ns-2 `bugFix_`).
     pub careful: bool,
     /// NewReno: a second fast retransmit is allowed for the packet at which the recovery ended (RFC 2582 "less careful"; ns-2 `lessCareful_`).
@@ -213,6 +216,7 @@ impl Config {
             linear_syn_timeouts: 0,
             halving: Halving::Window,
             fractional_halving: true,
+            cut_once: false, // tcp.cc `timeout`
             careful: true,
             less_careful: false,
             first_packet_fix: true,
@@ -262,6 +266,7 @@ impl Config {
                 rto_after_lost_syn: Some(Span::from_millis(3_000)), // RFC 6298 (5.7)
                 recovery: Recovery::Rfc6675,
                 halving: Halving::FlightSize, // RFC 5681, equation 4
+                cut_once: true,
                 constants: Constants::Rfc9438,
                 idle_restart: IdleRestart::Initial, // RFC 5681 (4.1)
                 ecn_rule: EcnRule::Rfc3168,
@@ -298,6 +303,7 @@ impl Config {
                 timer_tick: Span::from_millis(4), // CONFIG_HZ=250
                 count_packets: true,              // tcp_slow_start, tcp_cong_avoid_ai
                 fractional_halving: false,        // tcp_reno_ssthresh: cwnd >> 1
+                cut_once: true,                   // tcp_enter_loss
                 constants: Constants::Linux2013,
                 hystart: HyStartMode::Linux,      // tcp_cubic.c
                 idle_restart: IdleRestart::Decay, // tcp_cwnd_restart

@@ -276,6 +276,11 @@ impl Rtt {
         self.timeout = Span::from_nanos(limited.max(two_ticks));
     }
 
+    /// A timeout has doubled it, and no sample has come since.
+    pub(crate) fn is_backed_off(&self) -> bool {
+        self.backoffs > 0
+    }
+
     /// A timeout: doubles the timeout. After the third in a row the estimate is discarded.
     pub(crate) fn back_off(&mut self, config: &Config, smoothed: f64) {
         let to_maximum = config.back_off_to_maximum && config.min_rto_backs_off;

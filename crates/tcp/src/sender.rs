@@ -237,6 +237,8 @@ impl Sender {
             state.counts.timeouts += 1;
             if is_syn && state.config.forgives_syn {
                 // A SYN is no data: the window is still that of before the handshake.
+            } else if state.config.cut_once && state.has_timed_out_again() {
+                state.count_cut();
             } else if state.last_cut == LastCut::Mark {
                 state.shrink_to_one();
             } else {

@@ -118,6 +118,37 @@ fn a_loss_halves_what_is_in_flight_and_one_more() {
     }
 }
 
+/// RFC 5681, section 3.1: "ssthresh is held constant" where the timer sends a packet once more; Linux `tcp_enter_loss`, and ns-2 cuts again.
+/// What is lost after something new was acknowledged is another loss.
+#[test]
+fn a_packet_that_times_out_again_leaves_the_threshold() {
+    let ns2_bic = Config::of_variant(Profile::Ns2, Variant::Bic);
+    let linux = Config { rack: false, ..Config::of_variant(Profile::Linux, Variant::NewReno) };
+    for (config, once, twice) in [
+        (Config::of_variant(Profile::Rfc, Variant::NewReno), 10, 10),
+        (Config::of_variant(Profile::Rfc, Variant::Rfc6675), 10, 10),
+        (Config::of_variant(Profile::Rfc, Variant::Bic), 15, 15),
+        (linux, 10, 10),
+        (Config::of_variant(Profile::Ns2, Variant::NewReno), 10, 2),
+        (ns2_bic, 15, 2),
+    ] {
+        let case = format!("{:?} of {:?}", config.variant, config.halving);
+        let config = Config { syn: None, initial_window: 20, ..config };
+        let (mut sender, mut wire) = (sender(config, None), Sent::default());
+        sender.start(Instant::ZERO, &mut wire);
+        let mut time_out = |sender: &mut Sender, wire: &mut Sent| {
+            let due = sender.retransmission_at().expect("packets are in flight");
+            sender.on_retransmission_timer(due, wire);
+            (sender.ssthresh(), due)
+        };
+        assert_eq!(time_out(&mut sender, &mut wire).0, once, "{case}");
+        let (ssthresh, due) = time_out(&mut sender, &mut wire);
+        assert_eq!((ssthresh, sender.cwnd()), (twice, 1.0), "{case}");
+        sender.on_ack(1, due + Span::from_millis(50), &mut wire);
+        assert_eq!(time_out(&mut sender, &mut wire).0, 2, "{case}: another packet");
+    }
+}
+
 /// The patch changes ns-2's `slowdown`, which TCP-Linux does not call (ns-2.35 tcp/tcp-linux.cc `tcp_fastretrans_alert`, `enter_loss`): BIC,
 /// CUBIC and the other controls leave a part of their own window, as unpaced, however many packets are held beyond the lost one.
 #[test]

@@ -284,6 +284,12 @@ pub const OPTIONS: &[Setting] = &[
         ["RFC 5681 (4)", "`precisionReduce_`", "tcp_cong.c `tcp_reno_ssthresh`"],
     ),
     option(
+        "cut_once",
+        "a timeout for a packet that a timeout has sent again already leaves ssthresh as it is; with `rack` always",
+        |config| Value::Flag(config.cut_once),
+        ["RFC 5681 section 3.1", "", "tcp_input.c `tcp_enter_loss`"],
+    ),
+    option(
         "careful",
         "no second fast retransmit for what was outstanding at the last loss",
         |config| Value::Flag(config.careful),

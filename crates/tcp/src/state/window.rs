@@ -274,6 +274,12 @@ impl State {
         self.ssthresh = self.ssthresh.max(ssthresh);
     }
 
+    /// The packet that times out now has been sent again by a timeout before: nothing has been acknowledged since, by which the window
+    /// would have grown and the timeout come down.
+    pub(crate) fn has_timed_out_again(&self) -> bool {
+        self.last_cut == LastCut::Timeout && self.cwnd <= 1.0 && self.rtt.is_backed_off()
+    }
+
     /// The window is cut, but not the threshold, which was cut before.
     pub(crate) fn count_cut(&mut self) {
         self.counts.window_cuts += 1;

@@ -100,6 +100,7 @@ impl Story<'_> {
         config.ack_every = 2 + self.below(3);
         // By the byte before: kept stories stay what they are but for this.
         config.tsq = (config.ack_every == 3).then_some(9_000);
+        config.cut_once = config.ack_every == 4;
         config
     }
 }

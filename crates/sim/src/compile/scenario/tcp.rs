@@ -88,7 +88,7 @@ pub(crate) fn read(field: &Field<'_>) -> Result<(Config, Profile)> {
     options! {
         Field::flag => grow_unused, data_with_syn, adaptive_delay, delayed_syn_ack, timestamps,
             timestamps_end_back_off, limited_transmit, rack, count_packets, min_rto_beyond_srtt, timer_fix, min_rto_backs_off,
-            back_off_to_maximum, fractional_halving, careful, less_careful, first_packet_fix, forgives_syn, impatient,
+            back_off_to_maximum, fractional_halving, cut_once, careful, less_careful, first_packet_fix, forgives_syn, impatient,
             partial_deflation, full_ack_deflation, partial_ack;
         window => initial_window;
         |field| window(field).map(Some) => initial_ssthresh;

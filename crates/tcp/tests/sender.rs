@@ -136,7 +136,7 @@ fn a_packet_that_times_out_again_leaves_the_threshold() {
         let config = Config { syn: None, initial_window: 20, ..config };
         let (mut sender, mut wire) = (sender(config, None), Sent::default());
         sender.start(Instant::ZERO, &mut wire);
-        let mut time_out = |sender: &mut Sender, wire: &mut Sent| {
+        let time_out = |sender: &mut Sender, wire: &mut Sent| {
             let due = sender.retransmission_at().expect("packets are in flight");
             sender.on_retransmission_timer(due, wire);
             (sender.ssthresh(), due)

@@ -58,7 +58,11 @@ the run, or on which flow wins a place in a small buffer, and where BBR sends, w
 *not foreseeable*, and its JSON has null: of these scenarios, 7 % as a whole. It misses most where flows are locked
 out in step ([`phase-locked`](#phase-locked), [`rates-in-step`](#rates-in-step)), in the load of one flow's links
 behind a full one, in acknowledgements or answers of flows that an overload starves, and in losses of a few large
-bursts. Measured by `make foresee`.
+bursts. Nor does it foresee sources with fixed times on and off that start together, which lose in step as constant
+rates do; a source that overloads a link and stops before statistics are taken, for one mean is of the whole run;
+dialogues that take turns over several full queues without limit, where the fixed point may swing and not settle; and
+connections of which each loses most of its first window in a buffer of two or three packets, and waits for the timer
+again and again. Measured by `make foresee`.
 
 ## Checks
 

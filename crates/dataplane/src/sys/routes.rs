@@ -3,6 +3,7 @@
 //!
 //! *References.* rtnetlink(7), `RTM_GETROUTE`; linux/rtnetlink.h.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::netlink::{attributes, routes};
@@ -35,11 +36,11 @@ impl std::fmt::Display for Route {
 
 /// The widest route by which this machine's packets leave by the interface of that number, other than to neighbours by link-local
 /// addresses and to groups, which the kernel makes by itself.
-pub(super) fn widest_over(interface: u32) -> Option<Route> {
-    let all = routes().unwrap_or_default();
+pub(super) fn widest_over(interface: u32) -> io::Result<Option<Route>> {
+    let all = routes()?;
     let over = all.iter().filter_map(|route| over(route, interface));
-    over.filter(|route| !route.to.is_multicast() && !super::use_of::is_link_local(&route.to))
-        .min_by_key(|route| (route.bits, route.to))
+    let own = over.filter(|route| !route.to.is_multicast() && !super::use_of::is_link_local(&route.to));
+    Ok(own.min_by_key(|route| (route.bits, route.to)))
 }
 
 /// The destination of a message's route, if that interface is its way out.

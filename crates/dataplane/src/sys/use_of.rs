@@ -48,8 +48,11 @@ fn own_use(interface: &str) -> Option<String> {
     if let Some(address) = address {
         return Some(format!("has the address {address}"));
     }
-    let route = interface::find(interface).ok().and_then(|(index, _)| widest_over(index));
-    route.map(|route| format!("carries {route}"))
+    let (index, _) = interface::find(interface).ok()?;
+    match widest_over(index) {
+        Ok(route) => route.map(|route| format!("carries {route}")),
+        Err(error) => Some(format!("may carry a route: routes cannot be read ({error})")),
+    }
 }
 
 /// RFC 3927, section 2.1; RFC 4291, section 2.5.6: made by the kernel itself, and used by nobody beyond the wire.

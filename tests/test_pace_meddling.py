@@ -91,6 +91,8 @@ def check(wire: net.Wire, stream: net.Stream, summary: dict[str, Any], unseen: i
     counters = "/sys/class/net/eth0/statistics/tx_packets"
     read = ["ip", "netns", "exec", wire.left, "cat", counters]
     came = int(subprocess.run(read, capture_output=True, text=True, check=True).stdout)
+    # the pacer or the gate had each of them (AF_XDP does not count as received what is too large)
+    assert came <= sum(summary[had]["packets"] for had in ("received", "bypassed")) + sum(summary["dropped"].values())
     assert 0 <= came - len(received.numbers) - sum(summary["dropped"].values()) <= unseen
 
 
@@ -168,8 +170,10 @@ def test_it_goes_on_and_counts(wire: net.Wire, back_end: str, meddle: Callable[[
             meddle(wire)
         time.sleep(0.2)
     summary = pacer.stop()["forward"]
-    # what bypasses while in0 is up again and out0 is not yet, the kernel loses: the gate sends it where nothing leaves
-    check(wire, stream, summary, summary["bypassed"]["packets"] if meddle is flap_both else 0)
+    # what bypasses while in0 is up again and out0 is down, the kernel loses: the gate sends it where nothing leaves;
+    # none does on a quiet machine, where the pacer is back before out0 goes down
+    takes_out0_down = meddle in (flap_both, rename)
+    check(wire, stream, summary, summary["bypassed"]["packets"] if takes_out0_down else 0)
 
 
 def test_offloads_may_be_switched_while_joined_frames_pass(wire: net.Wire) -> None:

@@ -322,12 +322,13 @@ impl ClosedDropTail {
         (self.kept, self.oldest, self.newest) = (0, self.oldest - self.kept, self.newest - self.kept);
     }
 
-    /// Forgets those whose service began so long before the latest one's that no tie can bring them back.
+    /// Forgets those whose service began so long before the latest one's that no tie can bring them back, nor the next one: what a
+    /// tie brings back has the one before it on the wire.
     fn forget(&mut self) {
         let last = self.ring.len() - 1;
         while self.kept + KEPT < self.oldest {
-            let [first, latest] = [self.kept, self.oldest - 1].map(|place| self.ring[place & last].start);
-            if latest.since(first).as_nanos() <= 2 * self.ties.instant {
+            let [next, latest] = [self.kept + 1, self.oldest - 1].map(|place| self.ring[place & last].start);
+            if latest.since(next).as_nanos() <= 2 * self.ties.instant {
                 return;
             }
             self.kept += 1;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::queue::{Counts, Limit};
+use proptest::prelude::*;
 
 const SIZE: u32 = 1_000;
 
@@ -105,5 +106,28 @@ fn a_service_that_began_by_rounding_alone_is_tied() {
         let (first, second) = (send(0).unwrap(), send(10).unwrap());
         assert_eq!(second.start, first.finish);
         assert_eq!(send(second.start.as_nanos() + 2).is_none(), is_rounded);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is given up for want of room decides nothing, where several services begin within a nanosecond either: of 20 B, two.
+    #[test]
+    fn room_decides_nothing(
+        packets in prop::collection::vec((prop_oneof![8 => 0..2_u64, 1 => 0..40_u64], prop_oneof![6 => Just(20), 1 => Just(1_000), 1 => 1..200_u32]), 1..400),
+        ties in prop::sample::select(Ties::ALL.iter().map(|(_, ties)| *ties).collect::<Vec<_>>()),
+        limit in 40..3_000_u64,
+    ) {
+        let counts = Counts::WaitingAndService;
+        let spec = QueueSpec { limit: Some(Limit::Bytes(limit)), counts, discipline: Default::default(), ties };
+        let mut tight = ClosedDropTail::new(&spec, Rate::from_bits_per_second(320_000_000_000)).unwrap();
+        let mut roomy = ClosedDropTail { ring: Box::new([NOTHING; 1_024]), ..tight.clone() };
+        let mut now = 0;
+        for (flow, (gap, bytes)) in (0..).zip(packets) {
+            now += gap;
+            let arrival = Arrival { flow, ..Arrival::new(bytes, Instant::from_nanos(now)) };
+            prop_assert_eq!(tight.admit(arrival), roomy.admit(arrival), "packet {}", flow);
+        }
     }
 }

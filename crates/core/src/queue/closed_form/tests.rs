@@ -112,22 +112,64 @@ fn a_service_that_began_by_rounding_alone_is_tied() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is given up for want of room decides nothing, where several services begin within a nanosecond either: of 20 B, two.
+    /// What is given up for want of room decides nothing, nor do lists, nor when its length is asked for: where several services begin within a
+    /// nanosecond either.
     #[test]
-    fn room_decides_nothing(
-        packets in prop::collection::vec((prop_oneof![8 => 0..2_u64, 1 => 0..40_u64], prop_oneof![6 => Just(20), 1 => Just(1_000), 1 => 1..200_u32]), 1..400),
+    fn neither_room_nor_lists_decide(
+        packets in prop::collection::vec((prop_oneof![8 => 0..3_u64, 1 => 0..40_u64], prop_oneof![6 => Just(20), 1 => Just(1_000), 1 => 1..200_u32]), 1..400),
+        (a_gap, rate) in prop::sample::select(vec![(1, 700_000_000_000), (1, 320_000_000_000), (160, 1_000_000_000), (1_250, 128_000_000), (3_556, 45_000_000)]),
         ties in prop::sample::select(Ties::ALL.iter().map(|(_, ties)| *ties).collect::<Vec<_>>()),
-        limit in 40..3_000_u64,
+        counts in prop::sample::select(vec![Counts::Waiting, Counts::WaitingAndService, Counts::Ns2]),
+        limit in prop_oneof![(40..3_000_u64).prop_map(Limit::Bytes), (1..50_u64).prop_map(Limit::Packets)],
+        cuts in prop::collection::vec((1..90_usize, 0..3_u64), 30),
     ) {
-        let counts = Counts::WaitingAndService;
-        let spec = QueueSpec { limit: Some(Limit::Bytes(limit)), counts, discipline: Default::default(), ties };
-        let mut tight = ClosedDropTail::new(&spec, Rate::from_bits_per_second(320_000_000_000)).unwrap();
+        let spec = QueueSpec { limit: Some(limit), counts, discipline: Default::default(), ties };
+        let mut tight = ClosedDropTail::new(&spec, Rate::from_bits_per_second(rate)).unwrap();
         let mut roomy = ClosedDropTail { ring: Box::new([NOTHING; 1_024]), ..tight.clone() };
         let mut now = 0;
-        for (flow, (gap, bytes)) in (0..).zip(packets) {
-            now += gap;
-            let arrival = Arrival { flow, ..Arrival::new(bytes, Instant::from_nanos(now)) };
-            prop_assert_eq!(tight.admit(arrival), roomy.admit(arrival), "packet {}", flow);
+        let mut line = Vec::new();
+        for (gap, bytes) in packets {
+            now += gap * a_gap;
+            line.push((now, bytes));
         }
+        let arrival = |packet: &(u64, u32)| Arrival::new(packet.1, Instant::from_nanos(packet.0));
+        let mut one_by_one = Fates::default();
+        for packet in &line {
+            let Admission { departure, is_tied, .. } = roomy.admit(arrival(packet));
+            one_by_one.tied += u64::from(is_tied);
+            one_by_one.departures.push(departure);
+        }
+        let (mut listed, mut line) = (Fates::default(), &line[..]);
+        for (cut, more) in cuts.into_iter().cycle() {
+            let Some(last) = line.get(..cut.min(line.len())).and_then(<[_]>::last) else { break };
+            let part;
+            (part, line) = line.split_at(cut.min(line.len()));
+            listed = tight.admit_all((part, false), arrival, listed);
+            let next = line.first().map_or(last.0 + more, |next| next.0.min(last.0 + more));
+            tight.report_started(Instant::from_nanos(next), |_| {});
+        }
+        prop_assert_eq!(listed, one_by_one);
+    }
+}
+
+/// What becomes of each packet, and how many came at a tie.
+#[derive(Debug, Default, PartialEq)]
+struct Fates {
+    departures: Vec<Option<Departure>>,
+    tied: u64,
+}
+
+impl Observer<(u64, u32)> for Fates {
+    fn takes_times_from(&self) -> Option<Instant> {
+        Some(Instant::ZERO)
+    }
+    fn have_waited(&mut self, _: &Waited<'_>) {}
+    fn waits(&mut self, _: u32, _: Instant) {}
+    fn has_begun(&mut self, _: Booking) {}
+    fn were_tied(&mut self, _: Instant, packets: u64, _: u64) {
+        self.tied += packets;
+    }
+    fn arrives(&mut self, _: &(u64, u32), departure: Option<Departure>) {
+        self.departures.push(departure);
     }
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -22,8 +23,9 @@ import wire as net
 REASON = net.why_not()
 needs_wire = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
-#: The file header of a pcap of Ethernet, without a packet so far.
+#: A pcap of Ethernet as far as it has come: enough packets for a replay to have begun.
 PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
+PCAP += 20 * (struct.pack("<4I", 1, 0, 60, 60) + bytes(60))
 
 #: What a process may have before it paces, and what it then is.
 COMMAND = "import sys; from paceline.cli.main import main; main(['pace', *sys.argv[1:]])"
@@ -87,6 +89,14 @@ print(json.dumps([code, before, after, heard]))
 def wire() -> Iterator[net.Wire]:
     with net.wire() as made:
         yield made
+
+
+def wait_for(folder: Path, pattern: str, count: int) -> None:
+    """So many files of these names are there."""
+    until = time.monotonic() + 20
+    while len(list(folder.glob(pattern))) < count:
+        assert time.monotonic() < until, sorted(folder.iterdir())
+        time.sleep(0.02)
 
 
 def threads(process: int) -> int:
@@ -160,9 +170,7 @@ def test_a_replay_beside_other_threads_leaves_no_part_of_a_file(tmp_path: Path, 
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     with (tmp_path / "fifo.pcap").open("wb", buffering=0) as fifo:
         fifo.write(PCAP)
-        until = time.monotonic() + 20
-        while not list(tmp_path.glob(".x.pcap.*")) and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_for(tmp_path, ".x.pcap.*", 1)
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (130, "paceline: interrupted\n")
@@ -181,9 +189,9 @@ def test_a_signal_is_for_all_pacers_of_a_process(tmp_path: Path) -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     opened = [(tmp_path / f"{name}.pcap").open("wb", buffering=0) for name in "ab"]
-    until = time.monotonic() + 20
-    while len(list(tmp_path.glob(".x?.pcap.*"))) < 2 and time.monotonic() < until:
-        time.sleep(0.02)
+    for one in opened:
+        one.write(PCAP)
+    wait_for(tmp_path, ".x?.pcap.*", 2)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=20)
     for one in opened:

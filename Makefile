@@ -46,7 +46,7 @@ demo: $(VENV)/.installed  ## The papers' network under every pacing method: a ta
 	$(BIN)/paceline run scenarios/edge-vs-host.toml
 
 test: style test-units test-programs $(VENV)/.installed  ## What a change must pass; with -j3 the extension is made beside the Rust tests
-	$(BIN)/pytest -n $(PYTEST_JOBS) --dist loadgroup
+	$(BIN)/pytest -n $(PYTEST_JOBS) --dist loadfile
 
 # Clippy is the compiler here, so that its lints cost no compilation of their own.
 test-built test-units test-programs: export RUSTC_WORKSPACE_WRAPPER := clippy-driver

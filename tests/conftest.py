@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forked import Forks
@@ -39,16 +40,12 @@ method = "none"
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-#: Files whose tests take the machine's network, or its time: one after the other, where tests run on several processes.
-_ALONE = ("test_pace_", "test_emulate_live", "test_kernel_", "test_dask", "test_bounds")
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file goes to one process, as what it sets up is used by all of its tests."""
+    from by_file import ByFile
 
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file goes to one process (pytest-xdist's `loadgroup`), as what it sets up is used by all of its tests."""
-    for item in items:
-        group = "alone" if item.path.name.startswith(_ALONE) else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
+    return ByFile(config, log)
 
 
 @pytest.fixture

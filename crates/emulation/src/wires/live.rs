@@ -42,6 +42,7 @@ pub(crate) fn run() -> Result<(), String> {
     let plan: Plan = dialogue::plan()?;
     drop(Network::new(&plan, Instant::ZERO)?); // says what is wrong with the plan, before anything is ready
     let real_time = system::become_real_time(PRIORITY);
+    let _awake = system::keep_processors_awake();
     let start = dialogue::start()?;
     let mut network = Network::new(&plan, Instant::from_nanos(start))?;
     network.make_room(ROOM.0, ROOM.1);

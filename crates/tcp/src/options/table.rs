@@ -339,7 +339,7 @@ pub const OPTIONS: &[Setting] = &[
     ),
     option(
         "constants",
-        "CUBIC: `\"rfc9438\"` (beta 0.7, C 0.4; of BIC, that slow start after a timeout ends at its maximum); `\"linux-2013\"` (717/1024, 410/1024); `\"linux-2007\"` (819/1024, and 16 packets in 0.1 s at most), in whole numbers, of BIC too",
+        "CUBIC: `\"rfc9438\"` (beta 0.7, C 0.4; BIC takes the window at which slow start after a timeout ends as W_max); `\"linux-2013\"` (717/1024, 410/1024); `\"linux-2007\"` (819/1024, and 16 packets in 0.1 s at most), in whole numbers, of BIC too",
         |config| name_of(&Constants::ALL, config.constants),
         ["RFC 9438 section 4", "TCP-Linux, tcp/linux/src/tcp_cubic.c", "tcp_cubic.c"],
     ),

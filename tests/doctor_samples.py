@@ -245,6 +245,13 @@ SAMPLES = [
         {"traffic.0.tcp": {"profile": "ns2", "variant": "sack", "max_window": "1000 packets"}},
     ),
     Sample(
+        "unpaced-prague",
+        "note",
+        "pacing",
+        {"traffic.0.tcp": {"profile": "linux", "variant": "prague"}},
+        {"pacing": {"method": "host", "rule": "prague"}},
+    ),
+    Sample(
         "gso-trains",
         "warning",
         "traffic[0].tcp.gso",

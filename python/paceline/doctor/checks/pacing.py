@@ -157,6 +157,27 @@ def wei_newreno(case: Case) -> Iterator[Problem]:
             )
 
 
+@check("unpaced-prague", "note")
+def unpaced_prague(case: Case) -> Iterator[Problem]:
+    """Prague that nothing paces.
+
+    Its draft has Prague always paced (draft-briscoe-iccrg-prague-congestion-control), since a queue for
+    L4S marks from a millisecond or less of delay: the bursts of an unpaced window are marked as a queue would be.
+    Behind DualPI2 twenty unpaced flows leave a tenth of the link unused, paced ones 2 % (docs/what-still-holds.md).
+    """
+    paced = {link for pacing in case.network.pacings if not pacing.on_hosts for link in pacing.chosen}
+    for group in case.groups:
+        flow = group.first
+        if flow.tcp is None or flow.tcp.variant != "prague" or flow.tcp.rule or paced & set(flow.forward):
+            continue
+        yield Problem(
+            "pacing",
+            f"{group.name} sends by prague, and no host or link on its way paces",
+            "no host runs it so: its draft has it always paced, and its bursts are marked as a queue would be",
+            'pacing = { method = "host", rule = "prague" }, or as it is to show what pacing does',
+        )
+
+
 @check("linux-bursts", "warning")
 def linux_bursts(case: Case) -> Iterator[Problem]:
     """Bursts that Linux's rule sends are more than the buffer takes.

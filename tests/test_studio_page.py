@@ -255,6 +255,22 @@ def test_a_lesson_is_a_state_with_three_sentences(browser: sync_api.Browser, ser
         page.wait_for_selector(".sentences", state="detached")
 
 
+def test_a_policer_has_sliders(browser: sync_api.Browser, server: Server) -> None:
+    """The buffer behind it never fills, so that its slider alone changed nothing."""
+    with opened(browser, server.address) as page:
+        assert page.locator("#police-burst").count() == 0
+        page.select_option("#lesson", "policer")
+        page.wait_for_selector("h1:has-text('A policer has no buffer at all')")
+        page.wait_for_selector(".figures tr:has-text('Throughput') .ahead.paced")
+        before = page.inner_text(".figures")
+        page.focus("#police-burst")
+        for _ in range(20):
+            page.keyboard.press("ArrowRight")
+        assert page.input_value("#police-burst-text") != "15 KB"
+        settled(page)
+        assert page.inner_text(".figures") != before
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_fits_a_phone_and_can_be_read_and_heard(browser: sync_api.Browser, server: Server, dark: bool) -> None:
     with opened(browser, server.address, 390, dark=dark) as page:

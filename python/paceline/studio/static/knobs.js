@@ -5,7 +5,7 @@ import { parsed, placeOf, shown, typed, valueAt, written } from "./quantities.js
 import { at, core, network, put, scenario, start } from "./state.js";
 
 const STEPS = 200;
-const RANGES = { rate: [1e5, 1e10], time: [1e-4, 0.3], packets: [1, 1000], KB: [1, 10000], BDP: [0.01, 4] };
+const RANGES = { rate: [1e5, 1e10], time: [1e-4, 0.3], size: [1500, 1e6], packets: [1, 1000], KB: [1, 10000], BDP: [0.01, 4] };
 const TCP_KINDS = ["bulk", "closed-loop", "rpc"];
 
 // One slider with its value beside it, which can be typed too. `set` gets the value in text.
@@ -89,6 +89,16 @@ function BufferKnob({ link }) {
       )}
       <button type="button" aria-pressed=${text === undefined} onClick=${() => put(keys, undefined)}>unlimited</button>
     </div>`;
+}
+
+// Where the core has a policer: what it lets pass, and how much of it at once.
+function PolicerKnobs({ link }) {
+  const keys = [...link.path, "police"];
+  const police = at(keys);
+  if (typeof police !== "object") return null;
+  return html`
+    ${quantityKnob("police-rate", "Rate of the policer", "rate", [...keys, "rate"])}
+    ${quantityKnob("police-burst", "Burst of the policer", "size", [...keys, "burst"])}`;
 }
 
 function FlowsKnob() {
@@ -206,6 +216,7 @@ export function Knobs() {
       ${quantityKnob("rate", "Rate of the core", "rate", [...link.path, "rate"])}
       ${quantityKnob("delay", "Delay of the core, one way", "time", [...link.path, "delay"], trips)}
       <${QueueKnob} link=${link} />
+      <${PolicerKnobs} link=${link} />
     </fieldset>
     <fieldset><legend>Pacing</legend><${PacerKnobs} /></fieldset>
     <fieldset><legend>Traffic</legend><${FlowsKnob} /><${TcpKnobs} /></fieldset>

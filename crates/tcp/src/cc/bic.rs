@@ -134,7 +134,8 @@ mod tests {
     /// RFC 9438 section 4.8, as for CUBIC; Linux `bictcp_reset`.
     #[test]
     fn after_a_timeout_the_window_is_the_maximum_but_in_linux() {
-        for (constants, counts) in [(Constants::Rfc9438, [100, 107, 15]), (Constants::Linux2013, [1, 1, 10])] {
+        for (constants, counts) in [(Constants::Rfc9438, [100, 107, 15]), (Constants::Linux2013, [1, 1, 10])]
+        {
             let mut bic = Bic::new(&Config { constants, ..Config::new(Profile::Rfc) });
             bic.cut(100.0, 100.0);
             bic.on_timeout();

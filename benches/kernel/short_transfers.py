@@ -1,7 +1,7 @@
 """How long short transfers take on this machine's kernel, beside the simulator: as root, on an idle machine.
 
-    python benches/kernel/transfers.py                 a table of what is recorded, beside the simulator's
-    python benches/kernel/transfers.py --record        runs the kernel, a minute, and records it first
+    python benches/kernel/short_transfers.py                 a table of what is recorded, beside the simulator's
+    python benches/kernel/short_transfers.py --record        runs the kernel, a minute, and records it first
 
 One user fetches files of 1, 3 and 11 packets over a round trip of 2 or 50 ms, a connection each or all on one. Means
 are rows of tests/oracles/kernel-transfers.csv, with which tests/test_kernel_transfers.py compares.

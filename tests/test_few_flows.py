@@ -148,7 +148,7 @@ def test_several_reno_flows_of_the_linux_profile_do_as_the_kernel_s(
 @pytest.mark.parametrize("flows", [1, 2])
 @pytest.mark.parametrize("variant", ["bic", "cubic"])
 def test_no_timeout_of_bic_leads_to_the_next(variant: str, flows: int, rule: str) -> None:
-    """Ten packets of buffer behind 42 ms of 10 Mbit/s: what recovery sends again is lost again (docs/fidelity.md)."""
+    """Nine packets of buffer and 48 ms at 10 Mbit/s: what recovery sends again is lost again (docs/fidelity.md)."""
     scenario = pl.Scenario(alike("rfc", variant, flows, 10 / 42, "10 Mbit/s")).set("pacing", f"host rule = {rule}")
     for seed in range(1, 4):
         run = pl.run(scenario, seed=seed)

@@ -17,7 +17,7 @@ import short_transfers  # noqa: E402
 def test_a_short_transfer_takes_as_long_as_on_the_kernel(
     case: short_transfers.Case, kernel: tuple[float, float]
 ) -> None:
-    """The kernel's own programs take a twentieth of 2 ms; one waiting for a delayed acknowledgement, 40 ms."""
+    """A links' program that wakes late takes up to 3 % of 2 ms; a wait for a delayed acknowledgement takes 40 ms."""
     ours = short_transfers.times_ms(pl.run(short_transfers.scenario(case)))
     assert ours == pytest.approx(kernel, rel=0.05)
     assert ours[0] <= kernel[0]

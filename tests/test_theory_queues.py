@@ -9,6 +9,7 @@ import numpy as np
 import paceline as pl
 import pytest
 from paceline.theory import finite_queues as queues
+from paceline.theory import periodic_streams
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 
@@ -101,3 +102,57 @@ def test_the_simulator_is_an_m_d_1_k() -> None:
             assert found.half is not None
             assert found.half < 0.02 * theory
             assert abs(found.mean - theory) < 1.5 * found.half
+
+
+@pytest.mark.parametrize("load", [0.3, 0.8, 1.0])
+def test_two_periodic_streams_over_one_place(load: float) -> None:
+    """They meet within a packet's time with probability `load`, and one of the two is lost for ever then."""
+    exact = load * (1 - load / 2)
+    assert periodic_streams.utilisation(2, load, 0) == pytest.approx(exact, rel=0.04)
+
+
+@pytest.mark.parametrize(("streams", "load"), [(1, 0.7), (1, 1.2), (10, 0.9), (10, 1.2)])
+def test_periodic_streams_that_all_have_room_lose_nothing_below_the_rate(streams: int, load: float) -> None:
+    assert periodic_streams.utilisation(streams, load, streams) == pytest.approx(min(load, 1.0), abs=1e-9)
+
+
+@pytest.mark.parametrize(("load", "waiting"), [(0.8, 1), (1.0, 4), (1.055, 7)])
+def test_many_periodic_streams_are_m_d_1_k(load: float, waiting: int) -> None:
+    used = 1 - queues.md1k_states(load, waiting + 1)[0]
+    assert periodic_streams.utilisation(1000, load, waiting) == pytest.approx(used, rel=5e-3)
+    assert periodic_streams.utilisation(10, load, waiting) > used
+
+
+def test_the_simulator_is_a_sum_of_periodic_streams() -> None:
+    """Twenty constant rates that start at random within a period, over four places to wait in."""
+    streams, packet = 20, 1000
+    period_ms = 8e-3 * packet * streams / 10  # each offers a twentieth of 10 Mbit/s
+    scenario = pl.Scenario(
+        {
+            "title": "Evenly spaced streams",
+            "duration": "1 s",
+            "warmup": "500 ms",
+            "network": {
+                "template": "dumbbell",
+                "counts": "waiting",
+                "core": {"rate": "10 Mbit/s", "delay": "1 ms", "buffer": "4 packets"},
+                "access": {"hosts": streams, "rate": "10 Gbit/s", "delay": "1 ms"},
+            },
+            "traffic": [
+                {
+                    "name": "even",
+                    "kind": "cbr",
+                    "packet": f"{packet} B",
+                    "rate": f"{10 / streams:g} Mbit/s",
+                    "start": f"0 ms .. {period_ms:g} ms",
+                }
+            ],
+            "probes": {},
+        }
+    )
+    found = pl.sweep(scenario.seeds(300)).interval("links.core.utilisation")
+    assert found is not None
+    assert found.half is not None
+    told = periodic_streams.utilisation(streams, 1.0, 4)
+    assert abs(found.mean - told) < 1.5 * found.half
+    assert found.half < 0.01

@@ -13,6 +13,7 @@ from paceline.cli import findings_page
 from paceline.papers import Claim, Length, Runs, select
 from paceline.papers.edge_vs_host.curves import BUFFER
 from paceline.papers.findings import adopters, closed_loop, edges, near_100, port_cap, rule_of_thumb
+from paceline.theory import periodic_streams
 
 NAMES = ("edges", "early-adopters", "buffer-near-100", "closed-loop", "port-cap", "rule-of-thumb")
 EDGES, ADOPTERS, NEAR, CLOSED, CAP, RULE = (select([f"finding-{name}"])[0] for name in NAMES)
@@ -33,6 +34,7 @@ def spread(power: float, gain: Mapping[int, float]) -> Mapping[str, synthetic.Nu
             ahead = gain.get(count, 0.0) * paced if size == edges.SMALL else 0.0
             return {
                 "links.core.utilisation": used,
+                "links.core.loss_ratio": 0.08,
                 "links.core.throughput_bps": (88 + ahead + 0.01 * seed + 0.001 * (seed % 2) * paced) * 1e6,
                 "flows.goodput_mean_bps": 85e3,
             }
@@ -74,6 +76,35 @@ def test_a_load_that_is_never_reached_has_no_exponent() -> None:
 def test_the_needed_buffer_lies_between_two_that_were_run() -> None:
     runs = synthetic.runs(EDGES, spread(0.5, FALLING))
     assert edges.needs(runs["edges-10"])[3] == pytest.approx(6.0, rel=0.02)
+
+
+def test_the_law_of_evenly_spaced_streams_stands_beside_what_was_needed() -> None:
+    """A core that is used as those streams would use it is told to be so, and their exponent is its own."""
+
+    def numbers(name: str) -> synthetic.Numbers:
+        count = int(name.rpartition("-")[2])
+
+        def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+            size = int(settings[BUFFER].split()[0])
+            used = periodic_streams.utilisation(count, 1.05, (1000 * size - 1) // edges.PACKET)
+            lost = 1 - used / 1.05
+            return {
+                "links.core.utilisation": used,
+                "links.core.loss_ratio": lost,
+                "links.core.throughput_bps": used * 1e8 + seed,
+                "flows.goodput_mean_bps": 85e3,
+            }
+
+        return one
+
+    verdict = EDGES.check(synthetic.runs(EDGES, {name: numbers(name) for name in EDGES.sweeps(Length())}))
+    assert "within 0 % of it at each number" in verdict.note
+    even = {
+        row.criterion: row.value for row in verdict.evidence if row.statistic == "exponent of evenly spaced streams"
+    }
+    assert even["ΣD/D/1, as much offered"] == pytest.approx(verdict.ours["exponent"], abs=1e-3)
+    # offered what it carries, the link needs more where streams are many: nearer to a square root
+    assert 0.5 > even["ΣD/D/1, offered the link's rate"] > even["ΣD/D/1, as much offered"]
 
 
 def groups(sign: Mapping[tuple[str, str], float]) -> Mapping[str, synthetic.Numbers]:

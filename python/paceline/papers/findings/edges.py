@@ -17,16 +17,20 @@ from paceline.papers.edge_vs_host.network import ASSUMPTIONS, EDGE, METHODS, NON
 from paceline.papers.findings import seen
 from paceline.results import Results
 from paceline.scenario import Scenario
+from paceline.theory import periodic_streams
 
 FLOWS = 1000
 FULL, QUICK = (5, 10, 20, 50, 100), (10, 50)
 SIZES, QUICK_SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30), (5, 8, 12, 20)
 #: Where the gain is judged, KB; and the load that says how much buffer is needed.
 SMALL, TARGET = 5, 0.97
+#: A packet on the wire, bytes: ns-2's rule has room for as many as are less than the buffer, beside that on the wire.
+PACKET = 1040
 #: The exponent of a square root, and what counts as one.
 LOW, HIGH = 0.4, 0.6
 MBPS = 1e6
-NETWORK = "network"
+#: In rows of evidence.
+EVEN = f"buffer for {TARGET:.0%} of the core, evenly spaced streams"
 
 STATISTIC = Assumption(
     "The statistic.",
@@ -76,14 +80,14 @@ def check(runs: Runs) -> Verdict:
         less = interval(gains[few][seed] - gains[many][seed] for seed in sorted(gains[few].keys() & gains[many].keys()))
         assert less is not None
         evidence.append(criteria.order(f"gain at {SMALL} KB, Mbit/s: {few} − {many} edges", less))
-    power = exponent(runs)
-    if power is None:
+    exact = exponent(runs)
+    if exact is None:
         words = "exponent of the buffer over the number of edges"
         evidence.append(Evidence(words, "some seed does not reach the load", None, f"{LOW:g} to {HIGH:g}", False))
     else:
-        evidence.append(criteria.above("exponent of the buffer over the number of edges", power, LOW))
-        evidence.append(criteria.below("exponent of the buffer over the number of edges", power, HIGH))
-    ours: dict[str, float | None] = {"exponent": None if power is None else round(power.mean, 3)}
+        evidence.append(criteria.above("exponent of the buffer over the number of edges", exact, LOW))
+        evidence.append(criteria.below("exponent of the buffer over the number of edges", exact, HIGH))
+    ours: dict[str, float | None] = {"exponent": None if exact is None else round(exact.mean, 3)}
     for count in edges:
         value = interval(gains[count].values())
         assert value is not None
@@ -94,7 +98,7 @@ def check(runs: Runs) -> Verdict:
         evidence.append(criteria.inform(f"buffer for {TARGET:.0%} of the core, {count} edges, KB", text, "each number"))
         goodput = criteria.mean(at(runs[f"edges-{count}"], EDGE, SMALL), GOODPUT, KBPS)
         evidence.append(criteria.inform(f"goodput at {SMALL} KB, {count} edges, kbit/s", goodput, "a flow"))
-    evidence += experiments(runs)
+    evidence += experiments(runs) + superposed(runs)
     theirs = {"exponent": "0.5", "gain": "falls with the number of edges"}
     return Verdict(criteria.judge(evidence), ours, theirs, note(runs, evidence, ours), evidence)
 
@@ -126,14 +130,38 @@ def needs(results: Results) -> dict[int, float]:
         used = run.links["core"].utilisation
         assert used is not None
         curves.setdefault(run.seed, []).append((int(run.settings[BUFFER].split()[0]), used))
-    found = {}
-    for seed, points in curves.items():
-        for (low, below), (high, above) in pairwise(sorted(points)):
-            if below < TARGET <= above:
-                part = (TARGET - below) / (above - below)
-                found[seed] = math.exp(math.log(low) + part * (math.log(high) - math.log(low)))
-                break
-    return found
+    return {seed: need for seed, points in curves.items() if (need := reached(points)) is not None}
+
+
+def reached(points: Sequence[tuple[int, float]]) -> float | None:
+    """Where a curve of utilisation over the buffer, KB, first reaches the load."""
+    for (low, below), (high, above) in pairwise(sorted(points)):
+        if below < TARGET <= above:
+            part = (TARGET - below) / (above - below)
+            return math.exp(math.log(low) + part * (math.log(high) - math.log(low)))
+    return None
+
+
+def periodic(runs: Runs, count: int, load: float | None = None) -> float | None:
+    """The buffer that as many evenly spaced streams at random phases need, KB (ΣD/D/1 with that buffer).
+
+    They offer what came to the core in the runs at each buffer, on the mean of seeds, or `load` of its rate.
+    """
+    results = runs[f"edges-{count}"]
+    points = []
+    for size in sorted({int(run.settings[BUFFER].split()[0]) for run in results}):
+        some = at(results, EDGE, size)
+        used, lost = (criteria.mean(some, f"links.core.{name}").mean for name in ("utilisation", "loss_ratio"))
+        offered = used / (1 - lost) if load is None else load
+        points.append((size, periodic_streams.utilisation(count, offered, (1000 * size - 1) // PACKET)))
+        if points[-1][1] >= TARGET:
+            break
+    return reached(points)
+
+
+def power(needed: Mapping[int, float]) -> float:
+    """Least-squares exponent of a buffer over the number of edges."""
+    return float(np.polyfit(np.log(list(needed)), np.log(list(needed.values())), 1)[0])
 
 
 def exponent(runs: Runs) -> Interval | None:
@@ -143,10 +171,7 @@ def exponent(runs: Runs) -> Interval | None:
     seeds = set.intersection(*(set(one) for one in by_count.values()))
     if not seeds:
         return None
-    x = np.log(list(by_count))
-    return interval(
-        float(np.polyfit(x, [math.log(one[seed]) for one in by_count.values()], 1)[0]) for seed in sorted(seeds)
-    )
+    return interval(power({count: one[seed] for count, one in by_count.items()}) for seed in sorted(seeds))
 
 
 def experiments(runs: Runs) -> list[Evidence]:
@@ -167,12 +192,47 @@ def experiments(runs: Runs) -> list[Evidence]:
     return rows
 
 
+def superposed(runs: Runs) -> list[Evidence]:
+    """What evenly spaced streams at random phases need, and the exponents of that."""
+    rows = []
+    same = {count: need for count in numbers(runs) if (need := periodic(runs, count)) is not None}
+    full = {count: need for count in numbers(runs) if (need := periodic(runs, count, 1.0)) is not None}
+    for count, need in same.items():
+        rows.append(criteria.inform(f"{EVEN}, {count} edges, KB", need, "ΣD/D/1, as much offered"))
+    for needed, words in ((same, "ΣD/D/1, as much offered"), (full, "ΣD/D/1, offered the link's rate")):
+        if len(needed) > 1:
+            rows.append(criteria.inform("exponent of evenly spaced streams", power(needed), words))
+    return rows
+
+
+def law(runs: Runs) -> str:
+    """How near what was needed is to what evenly spaced streams need, in a clause of the note; empty if none is known.
+
+    A square root is the limit of that law for large buffers; at a few packets it is a smaller power.
+    """
+    found = {}
+    for count in numbers(runs):
+        ours, even = interval(needs(runs[f"edges-{count}"]).values()), periodic(runs, count)
+        if ours is not None and even is not None:
+            found[count] = (ours.mean, even)
+    if len(found) < 2:
+        return ""
+    off = max(abs(even / ours - 1) for ours, even in found.values())
+    each = power({count: even for count, (_, even) in found.items()})
+    return (
+        f"; what as many evenly spaced streams at random phases need that offer as much (ΣD/D/1 with that buffer) is "
+        f"within {math.ceil(100 * off)} % of it at each number, and grows as the number to the {each:.2f}"
+    )
+
+
 def note(runs: Runs, evidence: Sequence[Evidence], ours: Mapping[str, float | None]) -> str:
     """The answer in two sentences, and how far it holds."""
     edges = numbers(runs)
     first, last = edges[0], edges[-1]
-    power = ours["exponent"]
-    law = "is not known, for some seed never reaches it" if power is None else f"grows as the number to the {power:.2f}"
+    exact = ours["exponent"]
+    grows = (
+        "is not known, for some seed never reaches it" if exact is None else f"grows as the number to the {exact:.2f}"
+    )
     told = "; ".join(
         f"{row.criterion}, {row.statistic.split(', ')[1]}: {row.value:+.1f} Mbit/s"
         for row in evidence
@@ -180,12 +240,10 @@ def note(runs: Runs, evidence: Sequence[Evidence], ours: Mapping[str, float | No
     )
     return (
         f"Not over any number: what edge pacing gains at {SMALL} KB goes from "
-        f"{ours[f'gain, {first} edges, Mbit/s']:+.1f} Mbit/s with "
-        f"{first} "
-        f"edges to {ours[f'gain, {last} edges, Mbit/s']:+.1f} with {last}. The buffer that it needs for {TARGET:.0%} "
-        "of the "
-        f"core {law}. How far: 1000 Reno flows behind access links of 8 to 12 Mbit/s, {first} to {last} edges of 100 "
-        f"Mbit/s each and a bound of 10 ms{'; ' + told if told else ''}."
+        f"{ours[f'gain, {first} edges, Mbit/s']:+.1f} Mbit/s with {first} edges to "
+        f"{ours[f'gain, {last} edges, Mbit/s']:+.1f} with {last}. The buffer that it needs for {TARGET:.0%} of the "
+        f"core {grows}{law(runs)}. How far: 1000 Reno flows behind access links of 8 to 12 Mbit/s, {first} to {last} "
+        f"edges of 100 Mbit/s each and a bound of 10 ms{'; ' + told if told else ''}."
     )
 
 
@@ -201,8 +259,11 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.curve(right, [count for count, _ in known], [value for _, value in known], EDGE, 2)
     if known:
         count, value = known[0]
-        law = [value.mean * math.sqrt(other / count) for other in edges]
-        drawing.law(right, edges, law, "√ of the number", 3, linestyle="--")
+        root = [value.mean * math.sqrt(other / count) for other in edges]
+        drawing.law(right, edges, root, "√ of the number", 3, linestyle="--")
+    even = {count: need for count in edges if (need := periodic(runs, count)) is not None}
+    if even:
+        drawing.law(right, list(even), list(even.values()), "evenly spaced streams", 4, linestyle=":")
     drawing.logarithmic(right, "y", (3, 5, 10, 20, 30))
     right.set_ylabel(f"buffer for {TARGET:.0%} of the core, KB")
     for ax in (left, right):
@@ -211,7 +272,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.legend(right, loc="upper left")
     caption = (
         "What edge pacing gains, and how much buffer it needs, over the number of edges: means over seeds with 95 % "
-        "intervals; dashed, a square root through the first point."
+        "intervals; dashed, a square root through the first point; dotted, evenly spaced streams at random phases."
     )
     return [drawing.picture(figure, "edges", caption)]
 

@@ -254,6 +254,17 @@ def test_a_bar_of_colours_stays_with_its_panel() -> None:
         ("qlbp paced 7 Mbit/s 13 Mbit/s 2 packets", "QLBP, mu_min 7 Mbit/s, mu_max 13 Mbit/s, Q_max 2 packets"),
         ("loss, 8 flows, port no per_flow, %", "loss, 8 flows, port pacing alone, %"),
         ("loss, 16 flows, port 200 Mbit/s, why-cap-200, %", "loss, 16 flows, port 200 Mbit/s, an experiment, %"),
+        (
+            "smallest buffer, host ideal gain 1.2, 50 flows",
+            "smallest buffer, host pacing at 1.2 times the ideal rate, 50 flows",
+        ),
+        (
+            "throughput at 15 KB: host jitter 0.5 − edge 10 ms",
+            "throughput at 15 KB: host pacing with jitter 0.5 − edge 10 ms",
+        ),
+        ("utilisation, 16 flows: capped port − host ideal", "utilisation, 16 flows: capped port − host pacing (ideal)"),
+        ("100 flows, packets: host linux − unpaced", "100 flows, packets: host pacing (Linux) − unpaced"),
+        ("throughput at 50 KB, edge 20 ms acks", "throughput at 50 KB, edge 20 ms for acknowledgements too"),
         ("paced over none paced, less 1", "paced over none paced, less 1"),
         ("a buffer that none of them needs, KB", "a buffer that none of them needs, KB"),
     ],

@@ -289,3 +289,17 @@ def test_a_page_keeps_what_no_directory_has(tmp_path: Path) -> None:
     page.write_text(before.replace(f"## {ADOPTERS.question}", "## Another question?"))
     findings_page.write(tmp_path / "none", page)
     assert f"Not run yet: `paceline reproduce {ADOPTERS.id}`." in page.read_text()
+
+
+def test_answers_say_yes_or_no_by_their_own_criteria() -> None:
+    ours, best = rule_of_thumb.OURS, "edge 20 ms"
+    good = RULE.check(synthetic.runs(RULE, methods({ours: 0.9, best: 0.9}, {ours: 0.065})))
+    assert good.note.startswith("Yes: of 9 settings the rule uses as much of the link as the best other method")
+    dear = RULE.check(synthetic.runs(RULE, methods({ours: 0.9, best: 0.9}, {ours: 0.075})))
+    assert dear.note.startswith("No: of 9 settings")
+    assert "in 9, adds less than half of its delay in 0, and does both in none" in dear.note
+    more = NEAR.check(synthetic.runs(NEAR, filled({near_100.EXACT: 1.8, near_100.LINUX: 0.98})))
+    assert more.note.startswith("Yes: of 4 numbers of flows from 50 to 400 they need more at 4 if they pace by exactly")
+    assert "and at 0 by Linux's rule" in more.note
+    less = NEAR.check(synthetic.runs(NEAR, filled({near_100.EXACT: 0.8, near_100.LINUX: 0.98})))
+    assert less.note.startswith("No: of 4 numbers of flows")

@@ -114,6 +114,18 @@ def test_a_result_hangs_on_ties_only_where_it_is_said_to(moves: Callable[[str, s
     assert (verdict.verdict == "reproduced") == (failed == 0)
 
 
+def test_the_answer_names_what_moves_and_no_key_of_a_sweep() -> None:
+    verdict = TIES.check(synthetic.runs(TIES, ruled(expected)))
+    start = (
+        "The rule moves the use of the link by more than 5%, in the mean, with these numbers of flows: 2 and 5 (access"
+    )
+    assert verdict.note.startswith(start)
+    assert "of forty flows or more it does so in none." in verdict.note
+    assert not verdict.ours.keys() & same_instant.PAPERS.keys()
+    calm = TIES.check(synthetic.runs(TIES, ruled(lambda name, pacing, flows: 0.0)))
+    assert "at no number of flows." in calm.note
+
+
 def test_drops_on_ties_are_told_where_arrivals_go_first() -> None:
     rows = TIES.check(synthetic.runs(TIES, ruled(expected))).evidence
     shares = {row.value for row in rows if row.statistic.startswith("drops that fell on a tie")}

@@ -113,17 +113,25 @@ def note(runs: Runs) -> str:
     results = runs["main"]
 
     def told(pacing: str) -> str:
-        return ", ".join(f"{more(results, pacing, flows).mean:+.0f} ({flows})" for flows in flows_of(results))
+        return ", ".join(f"{more(results, pacing, number).mean:+.0f} ({number})" for number in flows_of(results))
 
     others = "; ".join(
         f"{words} at 100 flows {more(runs[name], EXACT, 100).mean:+.0f} and {more(runs[name], LINUX, 100).mean:+.0f}"
         for name, (words, _) in WHY.items()
         if name in runs
     )
+    flows = flows_of(results)
+    needy = {
+        pacing: [number for number in flows if (extra := more(results, pacing, number)).half and extra.low > 0]
+        for pacing in (EXACT, LINUX)
+    }
     return (
-        f"Packets of buffer that flows need more if they pace by exactly a window a round trip, by their number: "
-        f"{told(EXACT)}; a fifth faster: {told(FASTER)}; by Linux's rule: {told(LINUX)}. How far: Reno with SACK, 1180 "
-        f"packets a round trip of 100 ms, 98 % of the link{'; exact and by Linux, ' + others if others else ''}."
+        f"{'Yes' if 100 in needy[EXACT] else 'No'}: of {len(flows)} numbers of flows from {flows[0]} to {flows[-1]} "
+        f"they need more at {len(needy[EXACT])} if they pace by exactly a window a round trip, and at "
+        f"{len(needy[LINUX])} by Linux's rule. By the number of flows that is so many packets: {told(EXACT)} by "
+        f"exactly a window a round trip; {told(FASTER)} a fifth faster; {told(LINUX)} by Linux's rule. How far: Reno "
+        f"with SACK, 1180 packets a round trip of 100 ms, 98 % of the link"
+        f"{'; exact and by Linux, ' + others if others else ''}."
     )
 
 

@@ -54,6 +54,11 @@ def test_an_answer_has_the_numbers_of_a_verdict() -> None:
     [
         ("should-i-pace", "edge_fig3_goodput", {"edge_kbps": 80.0, "host_kbps": 81.9, "unpaced_kbps": 81.5}),
         ("should-i-pace", "today_cubic", {"edge gains": "in part, 3 of 6"}),
+        (
+            "should-i-pace",
+            "today_bbr",
+            {"edge gains": "holds, 6 of 6", "fair": "holds, 6 of 6", "short flows": "holds, 1"},
+        ),
         ("how-small", "finding_edges", {"exponent": None}),
         ("how-small", "zhao_fig2", {"slow_access": 5}),
         ("where", "finding_edges", {"gain, 10 edges, Mbit/s": 2.0, "gain, 50 edges, Mbit/s": 4.0}),
@@ -62,3 +67,22 @@ def test_an_answer_has_the_numbers_of_a_verdict() -> None:
 )
 def test_what_the_numbers_do_not_say_is_left_out(page: str, claim: str, numbers: Mapping[str, Any]) -> None:
     assert told(NAMED[page], shown(**{claim: numbers})) == []
+
+
+def test_todays_tcps_answer_each_by_their_own_numbers() -> None:
+    held = {"edge gains": "holds, 6 of 6", "QLBP gains": "holds, 5 of 5", "gone when large": "holds, 4 of 4"}
+    apart = {"edge gains": "in part, 4 of 6", "fair": "does not hold, 0 of 6", "short flows": "does not hold, 1 of 6"}
+    cubic, bbr = told(NAMED["should-i-pace"], shown(today_cubic=held, today_bbr=apart))
+    assert "in 6 of 6 settings of small buffers, and by QLBP in 5 of 5" in cubic
+    assert "BBR" not in cubic
+    assert "in 4 of 6 settings" in bbr
+    assert "stay equal in 0 of 6 and short flows finish sooner in 1 of 6" in bbr
+
+
+def test_who_paces_first_is_told_by_access_and_tcp() -> None:
+    found = {"Reno, slow access, 5 KB": -0.075, "Reno, fast access, 5 KB": 0.112}
+    found |= {"CUBIC, slow access, 5 KB": -0.154, "CUBIC, fast access, 5 KB": -0.058}
+    (text,) = told(NAMED["should-i-pace"], shown(finding_early_adopters=found))
+    assert "Reno gets 8 % less behind slow links and 11 % more behind fast ones, CUBIC 15 % and 6 % less" in text
+    found["Reno, fast access, 5 KB"] = -0.01
+    assert told(NAMED["should-i-pace"], shown(finding_early_adopters=found)) == []

@@ -95,15 +95,46 @@ def _few_large_windows(ours: Ours) -> str:
 def _beside_unpaced(ours: Ours) -> str:
     few = ours["10% paced"]
     told = (
-        f"Beside hosts that do not pace those that do get less: where a tenth does, {_percent(few)} less than the rest."
+        "Over a quarter of a BDP of buffer hosts that pace get less than those beside them that do not: where a tenth "
+        f"does, {_percent(few)} less."
     )
     return told if few < 0 else ""
 
 
+def _early_adopters(ours: Ours) -> str:
+    slow, fast = ours["Reno, slow access, 5 KB"], ours["Reno, fast access, 5 KB"]
+    cubic = ours["CUBIC, slow access, 5 KB"], ours["CUBIC, fast access, 5 KB"]
+    told = (
+        f"Over 5 KB that hangs on TCP and access: where three of ten hosts pace, Reno gets {_percent(slow)} less "
+        f"behind slow links and {_percent(fast)} more behind fast ones, "
+        f"CUBIC {_percent(cubic[0])} and {_percent(cubic[1])} less."
+    )
+    return told if slow < 0 < fast and max(cubic) < 0 else ""
+
+
 def _today(ours: Ours) -> str:
-    if not str(ours["edge gains"]).startswith("holds"):
+    edge, qlbp, large = (str(ours[name]) for name in ("edge gains", "QLBP gains", "gone when large"))
+    if not (edge.startswith("holds") and large.startswith("holds")):
         return ""
-    return "With today's CUBIC the gain in small buffers is as large; BBR, which paces itself, has little left to gain."
+    return (
+        f"Today's CUBIC gains from pacing at the edge too, in {_counted(edge)} settings of small buffers, and by QLBP "
+        f"in {_counted(qlbp)}; over 500 packets nothing is left to gain."
+    )
+
+
+def _bbr(ours: Ours) -> str:
+    edge, fair, short = (str(ours[name]) for name in ("edge gains", "fair", "short flows"))
+    if not (fair.startswith("does not hold") and short.startswith("does not hold")):
+        return ""
+    return (
+        f"Not before BBR v1, which paces itself: at the edge it gains in {_counted(edge)} settings of small buffers, "
+        f"but its flows' shares stay equal in {_counted(fair)} and short flows finish sooner in {_counted(short)}."
+    )
+
+
+def _counted(answer: str) -> str:
+    """``4 of 6`` of ``in part, 4 of 6``."""
+    return answer.partition(", ")[2]
 
 
 def _packets_needed(ours: Ours) -> str:
@@ -132,7 +163,7 @@ def _square_root(ours: Ours) -> str:
 def _host_needs_more(ours: Ours) -> str:
     more = ours["exact, 100 flows, packets more"]
     told = f"A hundred flows that pace by exactly a window a round trip need {plain(more, 0)} packets more than unpaced"
-    return f"{told} ones, for a full link." if more > 0 else ""
+    return f"{told} ones, for 98 % of the link." if more > 0 else ""
 
 
 def _edges_need_more(ours: Ours) -> str:
@@ -203,7 +234,7 @@ def _delivery(ours: Ours) -> str:
 
 def _short(ours: Ours) -> str:
     found = [value for value in ours.values() if isinstance(value, int | float)]
-    told = f"Short transfers of hosts that pace take up to {_percent(max(found))} longer over a large buffer."
+    told = f"Short transfers of hosts that pace take up to {_percent(max(found))} longer over a quarter of a BDP."
     return told if max(found) > 0 else ""
 
 
@@ -229,7 +260,9 @@ QUESTIONS = (
             Sentence("qlbp-fig18", _qlbp_gains),
             Sentence("dc-poi", _few_large_windows),
             Sentence("aggarwal-mixed", _beside_unpaced),
+            Sentence("finding-early-adopters", _early_adopters),
             Sentence("today-cubic", _today),
+            Sentence("today-bbr", _bbr),
         ),
         {
             "Where buffers are small": (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import synthetic
 from paceline.papers import Length, select
-from paceline.papers.datacentre import fig4, fig8, fig9
+from paceline.papers.datacentre import fig4, fig7, fig8, fig9
 from paceline.papers.datacentre.testbed import COUNT, NONE, PACED, network
 
 UNDER, OVER, POI, ALIKE, CLUSTERS, SYNC, PORT = (
@@ -136,12 +136,14 @@ def test_points_of_inflection_are_judged_by_their_number_and_bounds() -> None:
             call = 0.1 + 0.01 * (settings["pacing"] == NONE) + seed * 1e-4
             return {
                 "links.core.utilisation": 0.8 + lead + seed * 1e-4,
-                "links.core.loss_ratio": 0.0 if size == 256 else 0.001,
+                "links.core.loss_ratio": 0.0 if size == 256 else losses[settings["pacing"] == NONE] + seed * 1e-5,
                 "flows.fct_mean_s": call,
                 "flows.fct_p99_s": 2 * call,
             }
 
         return one
+
+    losses = [0.001, 0.002]  # paced, unpaced
 
     def verdict(points: Mapping[int, float]) -> Any:
         sweeps = {name: numbers(points, int(name.rpartition("-")[2])) for name in POI.sweeps(Length())}
@@ -160,19 +162,23 @@ def test_points_of_inflection_are_judged_by_their_number_and_bounds() -> None:
     assert never.verdict == "partly"  # calls are shorter, and nothing is lost at 256 KB
     assert [row.ok for row in never.evidence[:6]] == [False] * 6
     assert never.ours == {"poi_64kb": None, "poi_128kb": None, "poi_256kb": None}
+    losses.reverse()  # paced loses more: Fig. 5 has it lose less with any number of flows
+    more = [row for row in verdict(fig4.PRINTED_POI).evidence if row.ok is False]
+    assert [row.statistic for row in more] == [f"loss: unpaced − paced, {n} flows, 128 KB, %" for n in fig4.FULL[128]]
 
 
 # --- Fig. 7
 
 
 def test_at_n_star_flows_ten_percent_is_alike() -> None:
-    def numbers(share: float) -> synthetic.Numbers:
+    def numbers(share: float, tail: float | None = None) -> synthetic.Numbers:
         def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
-            factor = share if settings["pacing"] != "none" else 1.0
+            paced = settings["pacing"] != "none"
+            factor = share if paced else 1.0
             return {
                 "links.core.utilisation": 0.8 * factor,
                 "flows.fct_mean_s": 0.5 / factor,
-                "flows.fct_p99_s": 1.0 + seed * 0.01,
+                "flows.fct_p99_s": (1.0 + seed * 0.01) * ((tail or 1 / share) if paced else 1.0),
             }
 
         return one
@@ -182,6 +188,10 @@ def test_at_n_star_flows_ten_percent_is_alike() -> None:
     assert "+5% (40 KB)" in alike.note
     assert "Theorem 1" not in alike.note
     assert ALIKE.check(synthetic.runs(ALIKE, numbers(1.3))).verdict == "not reproduced"
+    shorter = ALIKE.check(synthetic.runs(ALIKE, numbers(1.05, 0.5)))  # Fig. 7(c) alone is another
+    missed = [row.statistic.partition(":")[0] for row in shorter.evidence if row.ok is False]
+    assert missed == ["99th percentile"] * len(fig7.FULL)
+    assert "changes by -50% (40 KB)" in shorter.note
 
 
 # --- Fig. 8

@@ -1,4 +1,8 @@
-"""Fig. 7, section IV-C: at exactly N* = C RTT / B flows, over buffers."""
+"""Fig. 7, section IV-C: at exactly N* = C RTT / B flows, over buffers.
+
+All three panels are judged, the 99th percentile too: the text has "the bottleneck link utilization and flow completion
+times" plotted, and of them that "paced and non-paced cases perform similarly".
+"""
 
 from __future__ import annotations
 
@@ -25,12 +29,15 @@ from paceline.scenario import Scenario
 #: Buffers, KB. Bandwidth times round trip is 3750 KB.
 FULL = (40, 64, 96, 128, 192, 256)
 QUICK = (64, 128, 256)
+#: What each panel shows.
+PANELS = {"utilisation": UTILISATION, "mean time of a call": FCT, "99th percentile": FCT_P99}
 #: About the same: paced and unpaced differ by no more than this share of the unpaced.
 ALIKE = 0.10
 
 STATISTIC = Assumption(
     "What counts as performing about the same, and at which buffers.",
-    "Utilisation and the mean time of a call differ by no more than 10 % at each of six buffers, 40 to 256 KB.",
+    "Utilisation, the mean time of a call and its 99th percentile differ by no more than 10 % at each of six buffers, "
+    "40 to 256 KB.",
     "The paper shows curves and gives no number; its own figures move by a few percent from point to point.",
 )
 
@@ -60,14 +67,12 @@ def check(runs: Runs) -> Verdict:
     ours: dict[str, float] = {}
     for size in sizes(runs):
         unpaced, paced = both(runs[f"main-{size}"])
-        for what, path in (("utilisation", UTILISATION), ("mean time of a call", FCT)):
+        for what, path in PANELS.items():
             gap = criteria.difference(paced, unpaced, path, relative=True)
             ours[f"{what}, {size} KB"] = round(gap.mean, 4)
             name = f"{what}: paced over unpaced − 1, {size} KB, {n_star(size)} flows"
             ends = None if gap.half is None else (gap.mean - gap.half, gap.mean + gap.half)
             evidence.append(Evidence(name, gap.mean, ends, f"within ±{ALIKE:g}", abs(gap.mean) <= ALIKE))
-        gap = criteria.difference(paced, unpaced, FCT_P99, relative=True)
-        evidence.append(criteria.inform(f"99th percentile: paced over unpaced − 1, {size} KB", gap, "Fig. 7(c)"))
     evidence += [
         criteria.inform(
             f"utilisation: paced over unpaced − 1, {size} KB, {2 * n_star(size)} flows",
@@ -83,8 +88,14 @@ def check(runs: Runs) -> Verdict:
 def note(runs: Runs, ours: Mapping[str, float]) -> str:
     """What paced is ahead by at N* flows, buffer by buffer, and at 2 N*."""
     leads = {name.rpartition(", ")[2]: gap for name, gap in ours.items() if name.startswith("utilisation")}
-    told = ", ".join(f"{round(gap, 2) + 0:+.0%} ({size})" for size, gap in leads.items())
-    text = f"At N* flows paced fills the link so much better than unpaced: {told}."
+    tails = {name.rpartition(", ")[2]: gap for name, gap in ours.items() if name.startswith("99th percentile")}
+    told, slowest = (
+        ", ".join(f"{round(gap, 2) + 0:+.0%} ({size})" for size, gap in found.items()) for found in (leads, tails)
+    )
+    text = (
+        f"At N* flows paced fills the link so much better than unpaced: {told}; the 99th percentile of its calls "
+        f"changes by {slowest}."
+    )
     if min(leads.values()) > -ALIKE and max(leads.values()) > ALIKE:
         text += (
             " That agrees with the paper's Theorem 1, by which N* bounds the point of inflection from below, better "

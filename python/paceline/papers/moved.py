@@ -76,7 +76,8 @@ WHY: Mapping[str, str] = {
     "whole "
     "run in place of its five parts, and 0.5 % of drops",
     "dc-poi": "tightened: paced must lose less over 128 KB too, with any number of flows, and does",
-    "dc-fig7": "tightened: the third panel is judged; paced calls' 99th percentile is a quarter to three fifths shorter",
+    "dc-fig7": "tightened: the third panel is judged; paced calls' 99th percentile is a quarter to three "
+    "fifths shorter",
     "dc-fig9-sync": "tightened: 96 flows stand between 48 and 384 in the text, and do not here",
     "cs244-buffer-sizing": "tightened: the page's 180 packets are judged, which are 177 by its own formula",
     "cs244-many-flows": "tightened: unpaced flows must fill the link over 312 packets, and have 91 % of it",

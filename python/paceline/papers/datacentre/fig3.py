@@ -134,10 +134,11 @@ def noted(held: Sequence[bool | None], loss: float, unpaced: Results, paced: Res
         ahead = sum(utilisation(run, PARTS - 1) > all_paced for run in runs)
         return f"{ahead} of {len(runs)} runs"
 
-    parts = ", ".join(str(number) for number, ok in enumerate(held, 1) if not ok)
+    failed = [str(number) for number, ok in enumerate(held, 1) if not ok]
+    where = f"any of {PARTS} parts" if len(failed) == PARTS else f"part {', '.join(failed)} of {PARTS}"
     most = max(utilisation(run, PARTS - 1) for run in unpaced)
     note = (
-        f"The order does not hold in part {parts} of {PARTS} of the run. Unpaced connections lose where their calls "
+        f"The order does not hold in {where} of the run. Unpaced connections lose where their calls "
         "overlap, and a loss shifts one against the other. Once they take turns, each sending its window while the "
         "other waits for acknowledgements, nothing is lost and nothing shifts them any more. In the last part "
         f"{in_turns(unpaced)} are ahead of the paced ones, at up to {most:.2f} of the core; paced connections "

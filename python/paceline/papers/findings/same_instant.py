@@ -13,7 +13,6 @@ from paceline.papers.datacentre.testbed import network as testbed
 from paceline.papers.edge_vs_host.network import dumbbell as edge_network
 from paceline.papers.findings import seen
 from paceline.papers.qlbp.dumbbell import method as qlbp_method
-from paceline.report.formatting import listed
 from paceline.results import Results
 from paceline.scenario import Scenario
 
@@ -192,7 +191,7 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
         for name, words in WORDS.items():
             far = [n for n in flows_of(runs[name]) if abs(ours[f"{words}, {n} flows, {pacing}"]) > HANGS]
             if far:
-                moves.append(f"{listed([str(n) for n in far])} ({words}{paced})")
+                moves.append(f"{', '.join(str(n) for n in far)} ({words}{paced})")
     where = f"with these numbers of flows: {'; '.join(moves)}" if moves else "at no number of flows"
     many = [words for name, words in PAPERS.items() if name != "dc-two" and abs(ours[words]) > HANGS]
     return (

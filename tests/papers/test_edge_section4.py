@@ -10,10 +10,12 @@ import paceline as pl
 import pytest
 import synthetic
 from paceline.papers import Length, Runs, select
-from paceline.papers.edge_vs_host import fig9
+from paceline.papers.edge_vs_host import fig9, poisson
 from paceline.theory import edge_delay, empty_buffer
+from paceline.theory import variation as theory
 
-FIG9, LOAD = (select([name])[0] for name in ("edge-fig9-analysis", "edge-empty-buffer"))
+NAMES = ("edge-fig9-analysis", "edge-empty-buffer", "edge-poisson")
+FIG9, LOAD, MANY = (select([name])[0] for name in NAMES)
 
 
 def lossy(settings: Mapping[str, str], seed: int, share: float = 0.5) -> dict[str, Any]:
@@ -147,3 +149,33 @@ def test_a_load_of_one_has_no_scale_but_a_verdict() -> None:
 
     verdict = LOAD.check(synthetic.runs(LOAD, full))
     assert np.isfinite(verdict.ours["B*, KB"])
+
+
+def arriving(short: float, large: float) -> synthetic.Numbers:
+    """So variable in 1 ms beside Poisson packets, and so much more over the large buffer than small ones in 256 ms."""
+
+    def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        small = settings[poisson.BUFFER] != f"{poisson.LARGE} KB"
+        noise = 1 + 1e-4 * (seed % 3)
+        told = [float(theory.poisson(0.95 / 0.92 * 1e8 / 8320, scale)) for scale in (poisson.SHORT_S, poisson.LONG_S)]
+        spread = [short * told[0] * noise, (1.0 if small else large) * told[1] * noise]
+        curve = synthetic.curve("rate_variation", [poisson.SHORT_S, poisson.LONG_S], spread, link="core")
+        return {"links.core.utilisation": 0.95, "links.core.loss_ratio": 0.08, "instruments": curve}
+
+    return one
+
+
+@pytest.mark.parametrize(
+    ("short", "large", "failed"),
+    [(1.02, 5.0, ""), (1.5, 5.0, "coefficient of variation in 1 ms"), (1.0, 0.9, "256 ms")],
+)
+def test_many_flows_are_poisson_and_large_buffers_synchronise_them(short: float, large: float, failed: str) -> None:
+    runs = synthetic.runs(MANY, arriving(short, large))
+    verdict = MANY.check(runs)
+    assert verdict.verdict == ("partly" if failed else "reproduced")
+    missed = [row.statistic for row in verdict.evidence if row.ok is False]
+    assert len(missed) == (len(poisson.SMALL) if failed else 0)
+    assert all(failed in statistic for statistic in missed)
+    assert f"{short:.2f} (5 KB)" in verdict.note
+    assert f"{large:.2f} (3125 KB)" in verdict.note
+    assert MANY.draw(runs) == MANY.draw(runs)

@@ -314,6 +314,7 @@ QUESTIONS = (
                 "spang-one-flow",
                 "cs244-buffer-sizing",
                 "finding-buffer-near-100",
+                "edge-poisson",
             ),
             "With the number of edges": ("finding-edges",),
             "For traffic that is no TCP": ("vishwanath-anomaly",),

@@ -37,23 +37,24 @@ def single(settings: Mapping[str, str], seed: int, lead: float, cut: float, time
 
 
 @pytest.mark.parametrize(
-    ("lead", "cut", "timeouts", "before", "outcome"),
+    ("lead", "cut", "timeouts", "before", "more", "outcome"),
     [
-        (0.5, 0.4, 0, 1, "reproduced"),
-        (-0.5, 0.4, 0, 1, "partly"),
-        (0.5, -0.4, 0, 1, "partly"),
-        (0.5, 0.4, 1, 1, "partly"),  # the page's flows enter fast recovery
-        (0.5, 0.4, 0, 0, "partly"),  # the original's time out
+        (0.5, 0.4, 0, 1, 2.0, "reproduced"),
+        (-0.5, 0.4, 0, 1, 2.0, "partly"),
+        (0.5, -0.4, 0, 1, 2.0, "partly"),
+        (0.5, 0.4, 1, 1, 2.0, "partly"),  # the page's flows enter fast recovery
+        (0.5, 0.4, 0, 0, 2.0, "partly"),  # the original's time out
+        (0.5, 0.4, 0, 1, 0.8, "partly"),  # and lead by more than the rerun's
     ],
 )
 def test_a_paced_flow_must_lead_lose_later_and_not_time_out(
-    lead: float, cut: float, timeouts: int, before: int, outcome: str
+    lead: float, cut: float, timeouts: int, before: int, more: float, outcome: str
 ) -> None:
     def rerun(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
         return single(settings, seed, lead, cut, timeouts)
 
     def original(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
-        return single(settings, seed, lead, cut, 0) | {"flows.timeouts": before}
+        return single(settings, seed, more * lead, cut, 0) | {"flows.timeouts": before}
 
     numbers = {name: original if name == "original" else rerun for name in ONE.sweeps(Length())}
     runs = synthetic.runs(ONE, numbers)
@@ -92,20 +93,22 @@ def crowd(shortfall: float, fairness: float, full: float = 0.99) -> synthetic.Nu
 
 
 @pytest.mark.parametrize(
-    ("original", "rerun", "fairness", "full", "outcome"),
+    ("original", "rerun", "fairness", "again", "full", "outcome"),
     [
-        (0.04, 0.0, 0.3, 0.99, "reproduced"),
-        (0.04, 0.03, 0.3, 0.99, "partly"),
-        (0.04, 0.0, -0.3, 0.99, "partly"),
-        (0.04, 0.0, 0.3, 0.97, "partly"),  # the rule's buffer does not keep the link full
-        (-0.01, 0.01, -0.3, 0.97, "not reproduced"),
+        (0.04, 0.0, 0.3, -0.1, 0.99, "reproduced"),
+        (0.04, 0.03, 0.3, -0.1, 0.99, "partly"),
+        (0.04, 0.0, -0.3, -0.1, 0.99, "partly"),
+        (0.04, 0.0, 0.3, 0.1, 0.99, "partly"),  # the rerun is not fairer
+        (0.04, 0.0, 0.3, -0.1, 0.97, "partly"),  # the rule's buffer does not keep the link full
+        (-0.01, 0.01, -0.3, 0.1, 0.97, "not reproduced"),
     ],
 )
 def test_synchronisation_is_lost_throughput_in_the_original_only_over_a_full_link(
-    original: float, rerun: float, fairness: float, full: float, outcome: str
+    original: float, rerun: float, fairness: float, again: float, full: float, outcome: str
 ) -> None:
     names = MANY.sweeps(Length())
-    sweeps = {name: crowd(original if name == "original" else rerun, fairness, full) for name in names}
+    first, second = crowd(original, fairness, full), crowd(rerun, again, full)
+    sweeps = {name: first if name == "original" else second for name in names}
     verdict = MANY.check(synthetic.runs(MANY, sweeps))
     assert verdict.verdict == outcome
     assert f"Unpaced flows of the original have {full:.1%}" in verdict.note

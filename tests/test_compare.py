@@ -105,6 +105,22 @@ def test_seeds_that_one_side_lacks_count_for_nothing_and_are_said(tmp_path: Path
     assert "left aside: seed 4 of after, which before does not have\n" in said
 
 
+def test_one_seed_is_compared_with_the_same_seed(tmp_path: Path, command: Command) -> None:
+    """The same run is in both: nothing differs, whatever the mean of the other seeds is."""
+    many, one = (runs(lambda _, seed: 1000.0 * seed, seeds=seeds) for seeds in ((1, 2, 3), (1,)))
+    for a, b, left in ((many, one, ([2, 3], [])), (one, many, ([], [2, 3]))):
+        found = compare(a, b, GOODPUT)
+        assert (found.rows[0].a, found.rows[0].b, found.differs) == (1000.0, 1000.0, False)
+        assert (found.unpaired_a, found.unpaired_b) == left
+    for name, made in (("many", many), ("one", one), ("other", runs(lambda _, seed: 7.0 * seed, seeds=(8, 9)))):
+        (tmp_path / name).mkdir()
+        pq.write_table(runs_table(made.to_dicts()), tmp_path / name / "runs.parquet")
+    assert "left aside: seeds 2, 3 of many" in command("compare", "many", "one").stderr
+    said = command("compare", "many", "other").stderr
+    assert "many and other have fewer than two seeds in common: intervals are Welch's" in said
+    assert "a difference without an interval counts" in command("compare", "one", "other").stderr
+
+
 def test_no_exponent_is_shown_of_what_is_large() -> None:
     a = runs(lambda _, seed: 100.0 * seed)
     _, rows, _ = table_of(compare(a, runs(lambda _, seed: 400.0 * seed), GOODPUT))

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 def compare(a: str, b: str, metrics: tuple[str, ...], limit: str | None, as_json: bool) -> int:
     """Compare the results in B with those in A, each a directory that paceline run --out wrote, or its runs.parquet.
 
-    Settings are aligned by what was swept; what has one value in each is left aside, and said. Differences, B - A,
-    have 95 % intervals: paired over the seeds that both have, else Welch's. One seed, or seeds that give the same run,
-    give no interval, and any difference counts. Exits with 0 where nothing differs, with 1 where something does, or a
-    setting is only in one of them, with 2 where the input is wrong.
+    Settings are aligned by what was swept; what has one value in each is left aside, and said. Differences, B - A, have
+    95 % intervals: paired over the seeds that both have, else Welch's. One seed, which is compared with the same seed,
+    or seeds that give the same run, give no interval, and any difference counts. Exits with 0 where nothing differs,
+    with 1 where something does, or a setting is only in one of them, with 2 where the input is wrong.
 
     \b
     paceline compare results/before results/after
@@ -118,6 +118,11 @@ def _say_what_is_apart(found: Comparison, a: str, b: str) -> None:
             more = f" and {len(seeds) - 6} more" if len(seeds) > 6 else ""
             which = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds[:6]))}{more}"
             say(f"left aside: {which} of {name}, which {other} does not have")
+    if any(row.method == "welch" for row in found.rows):
+        why = "intervals are Welch's; the same seeds give narrower ones"
+        say(f"{a} and {b} have fewer than two seeds in common: {why}")
+    if any(row.differs and row.difference and row.difference.half is None for row in found.rows):
+        say("a difference without an interval counts, however small: its runs do not tell what is chance")
     for path, (first, second) in found.apart.items():
         say(f"{path}: {first or 'not swept'} in {a}, {second or 'not swept'} in {b}")
     for name, other, some in ((a, b, found.only_a), (b, a, found.only_b)):

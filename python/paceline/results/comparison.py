@@ -7,7 +7,7 @@ Welch's. One seed, or seeds that repeat one run, give no interval: then any diff
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -119,16 +119,22 @@ def _unpaired(both: Sequence[tuple[Results, Results]]) -> tuple[list[int], list[
     only_b: set[int] = set()
     for a, b in both:
         of_a, of_b = ({run.seed for run in runs} for runs in (a, b))
-        if len(of_a & of_b) >= 2:
+        if _pairs(of_a, of_b):
             only_a |= of_a - of_b
             only_b |= of_b - of_a
     return sorted(only_a), sorted(only_b)
 
 
+def _pairs(of_a: Set[int], of_b: Set[int]) -> list[int]:
+    """Seeds that both have, where they are compared by them: two at least, or the only one that a side has."""
+    both = sorted(of_a & of_b)
+    return both if len(both) >= min(2, len(of_a), len(of_b)) else []
+
+
 def _difference(a: Results, b: Results, metric: str, limit: float) -> Difference:
     of_a, of_b = _by_seed(a, metric), _by_seed(b, metric)
-    pairs = sorted(of_a.keys() & of_b.keys())
-    if len(pairs) >= 2:  # the means that are shown differ by the difference that is shown
+    pairs = _pairs(of_a.keys(), of_b.keys())
+    if pairs:  # the means that are shown differ by the difference that is shown
         of_a, of_b = ({seed: of[seed] for seed in pairs} for of in (of_a, of_b))
     mean_a, mean_b = (known.mean if (known := interval(of.values())) else None for of in (of_a, of_b))
     if mean_a is None or mean_b is None:

@@ -207,3 +207,12 @@ def test_without_matplotlib_the_extra_is_named(
         main(["figure", str(kept), "--out", str(tmp_path / "m.pdf")])
     assert left.value.code == 2
     assert 'needs matplotlib, which is not installed; pip install "paceline[plot]"' in capsys.readouterr().err
+
+
+def test_a_plot_of_a_wrong_path_says_what_to_write(kept: Path, tmp_path: Path) -> None:
+    assert plot.against_buffer(kept / "runs.parquet", ("loss",)).axes
+    for draw_it in (plot.against_buffer, plot.queue, plot.raster):
+        with pytest.raises(InputError, match=r"nowhere: no such file or directory; name a directory that results"):
+            draw_it(tmp_path / "nowhere")
+        with pytest.raises(InputError, match=r"has no runs\.parquet"):
+            draw_it(tmp_path)

@@ -16,6 +16,7 @@ import paceline as pl
 import pyarrow as pa
 import pytest
 import report_samples as samples
+from paceline.errors import InputError
 from paceline.report import network_diagram, render, write
 from paceline.report.conclusions import headline, standing
 from paceline.report.metrics import BY_KEY
@@ -153,7 +154,7 @@ def test_groups_are_compared_within_a_run(tmp_path: Path) -> None:
 
 
 def test_no_results_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(InputError, match=r"has no runs\.parquet"):
         write(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

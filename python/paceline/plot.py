@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What to plot: results in memory, or the directory they were written to.
+#: What to plot: results in memory, or the directory they were written to, or its `runs.parquet`.
 Source = Result | Results | str | os.PathLike[str]
 
 #: Widths of a column and of both, inches, as conferences of IEEE and ACM have them.

@@ -44,7 +44,7 @@ def write(directory: str | os.PathLike[str], scenario_file: str | os.PathLike[st
     The report of a scenario without a title is headed by the name of `scenario_file`, which results do not keep.
 
     Raises:
-        FileNotFoundError: there is no `runs.parquet`.
+        InputError: there is no `runs.parquet`.
     """
     folder = Path(directory)
     path = folder / "report.html"

@@ -15,16 +15,20 @@ import pyarrow.parquet as pq
 
 from paceline.report.study import Record, Setting, Study, study
 from paceline.results.instruments import Curve, curves_of
+from paceline.results.loading import read_runs
 
 
-def load(directory: Path, file_name: str = "") -> Study:
-    """The study of a directory of results; `file_name` is that of the scenario as it was given, for want of a title.
+def load(place: Path, file_name: str = "") -> Study:
+    """The study of a directory of results, or of its `runs.parquet`.
+
+    `file_name` is that of the scenario as it was given, for want of a title.
 
     Raises:
-        FileNotFoundError: there is no `runs.parquet`.
+        InputError: there is no `runs.parquet`.
     """
-    rows = pq.read_table(directory / "runs.parquet").to_pylist()
-    found = study(rows, _read(directory / "scenario.toml"), {}, FromFile(directory / "series.parquet"))
+    file, table = read_runs(place)
+    directory = file.parent
+    found = study(table.to_pylist(), _read(directory / "scenario.toml"), {}, FromFile(directory / "series.parquet"))
     found.description = _description(directory, found.scenario)
     found.file_name = file_name
     if (directory / "instruments.parquet").is_file():

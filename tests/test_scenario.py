@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -104,8 +105,26 @@ def test_a_table_that_a_file_leaves_out_is_made(path: str, value: str) -> None:
 def test_a_misspelt_table_is_not_made() -> None:
     with pytest.raises(pl.InputError, match=r'traffic.bulk has no "tpc"; did you mean "tcp"\?'):
         tiny().set("traffic.bulk.tpc.variant", "reno")
-    with pytest.raises(pl.InputError, match='the scenario has no "tcp"; it has'):
-        tiny().set("tcp.variant", "reno")
+    with pytest.raises(pl.InputError, match='the scenario has no "tls"; it has'):
+        tiny().set("tls.variant", "reno")
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("core.buffer", "network.core.buffer"),
+        ("tcp.variant", "traffic.bulk.tcp.variant"),
+        ("network.hop.buffer", "network.links.hop.buffer"),
+        ('"a.1".buffer', 'network.links."a.1".buffer'),
+    ],
+)
+def test_a_path_that_leaves_a_table_out_is_told_the_whole_one(path: str, meant: str) -> None:
+    links = [{"name": name, "rate": "1 Mbit/s", "delay": "1 ms", "buffer": "9 KB"} for name in ("hop", "a.1")]
+    document = tiny().to_dict()
+    if "links" in meant:
+        document["network"] = {"template": "path", "links": links}
+    with pytest.raises(pl.InputError, match=f"did you mean {re.escape(meant)}\\?$"):
+        pl.Scenario(document).set(path, "5 KB")
 
 
 @given(

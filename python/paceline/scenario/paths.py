@@ -13,7 +13,7 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from paceline.errors import InputError
@@ -183,8 +183,26 @@ def _child(here: Any, keys: tuple[str, ...], depth: int, key: str) -> Any:
     above = join_path(keys[:depth]) or "the scenario"
     close = difflib.get_close_matches(key, [*here, *(_OPTIONAL_WITHIN if depth else _OPTIONAL_TABLES)], 1)
     whole = join_path(keys[: depth + 1])
-    remedy = f'did you mean "{close[0]}"?' if close else f"it has {', '.join(here) or 'nothing'}; set {whole} first"
+    below = [join_path((*found, *keys[depth + 1 :])) for found in _below(here, keys[:depth], key)]
+    if below:
+        remedy = f"did you mean {' or '.join(below[:3])}?"
+    elif close:
+        remedy = f'did you mean "{close[0]}"?'
+    else:
+        remedy = f"it has {', '.join(here) or 'nothing'}; set {whole} first"
     raise InputError(f'{join_path(keys)}: {above} has no "{key}"; {remedy}')
+
+
+def _below(table: Mapping[str, Any], above: tuple[str, ...], key: str) -> Iterator[tuple[str, ...]]:
+    """Where a table or an entry of this name is further down: whoever names a link may leave `links` out."""
+    for name, value in table.items():
+        if name == "sweep" or not isinstance(value, (list, dict)):
+            continue
+        at = (*above, name)
+        inside = dict(zip(_names(value, at), value, strict=True)) if isinstance(value, list) else value
+        if key in inside:
+            yield (*at, key)
+        yield from _below(inside, at, key)
 
 
 def _position(entries: list[Any], keys: tuple[str, ...], depth: int, key: str) -> int:

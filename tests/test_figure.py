@@ -13,6 +13,7 @@ import zlib
 from pathlib import Path
 
 import paceline as pl
+import pyarrow.parquet as pq
 import pytest
 from conftest import TINY, Command
 from paceline import plot
@@ -216,3 +217,13 @@ def test_a_plot_of_a_wrong_path_says_what_to_write(kept: Path, tmp_path: Path) -
             draw_it(tmp_path / "nowhere")
         with pytest.raises(InputError, match=r"has no runs\.parquet"):
             draw_it(tmp_path)
+
+
+def test_the_runs_that_are_drawn_are_those_of_the_file(kept: Path, tmp_path: Path) -> None:
+    """A part of the runs beside the whole, under a name of its own."""
+    whole = pq.read_table(kept / "runs.parquet")
+    pq.write_table(whole, tmp_path / "runs.parquet")
+    pq.write_table(whole.slice(0, 4), tmp_path / "part.parquet")
+    draw(tmp_path, "--metric", "loss", "--out", tmp_path / "whole.svg")
+    draw(tmp_path / "part.parquet", "--metric", "loss", "--out", tmp_path / "part.svg")
+    assert (tmp_path / "whole.svg").read_bytes() != (tmp_path / "part.svg").read_bytes()

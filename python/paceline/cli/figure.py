@@ -92,11 +92,11 @@ def _draw(
         if target.suffix.lower().removeprefix(".") not in plot.FORMATS:
             known = ", ".join(f".{form}" for form in plot.FORMATS)
             raise InputError(f'"{target}" has no suffix that says a form; write one of {known}', "--out")
-    folder = read_runs(Path(results))[0].parent
+    file = read_runs(Path(results))[0]
     try:
         with plot.paper():
-            drawn = _drawn(folder, what, metrics, (inches, tall))
-            if what == "queue" and (settings := len(Results.load(folder).by_settings())) > len(drawn.axes):
+            drawn = _drawn(file, what, metrics, (inches, tall))
+            if what == "queue" and (settings := len(Results.load(file).by_settings())) > len(drawn.axes):
                 note = f"drawn are the queues of {len(drawn.axes)} of {settings} settings"
             for target in targets:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -108,15 +108,15 @@ def _draw(
     return targets, note
 
 
-def _drawn(folder: Path, what: str, metrics: tuple[str, ...], size: tuple[float, float | None]) -> Figure:
+def _drawn(runs: Path, what: str, metrics: tuple[str, ...], size: tuple[float, float | None]) -> Figure:
     from paceline import plot
 
     if what == "queue":
-        return plot.queue(folder, size=size)
+        return plot.queue(runs, size=size)
     if what == "raster":
-        return plot.raster(folder, size=size)
+        return plot.raster(runs, size=size)
     chosen = metrics or ("throughput", "goodput", "loss")
-    return plot.against_buffer(folder, chosen, size=size, stacked=size[0] < plot.TEXT)
+    return plot.against_buffer(runs, chosen, size=size, stacked=size[0] < plot.TEXT)
 
 
 def _inches(text: str, option: str) -> float:

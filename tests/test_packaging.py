@@ -118,6 +118,7 @@ def test_the_source_distribution_has_all_that_a_wheel_is_made_of(tmp_path: Path)
         members = {one.name.partition("/")[2]: one for one in archive.getmembers() if not one.isdir()}
     assert [name for name, one in members.items() if not one.isfile()] == []
     needed = {"Cargo.toml", "Cargo.lock", "LICENSE", TEXTS.name, "packaging/index.md", "pyproject.toml"}
+    needed |= {"CHANGELOG.md", "CITATION.cff"}
     for folder in ("python", "packaging/paceline.data", *(path.as_posix() for path in (ROOT / "crates").glob("*/src"))):
         files = (path for path in (ROOT / folder).rglob("*") if path.is_file())
         needed |= {path.relative_to(ROOT).as_posix() for path in files if path.suffix not in (".pyc", ".so")}

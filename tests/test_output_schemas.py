@@ -46,6 +46,10 @@ def test_a_key_of_later_versions_is_told(tiny: Path, command: Command) -> None:
     runs[0]["links"]["core"]["speed"] = 1.0
     with pytest.raises(AssertionError, match="speed"):
         check("run", json.dumps(runs))
+    del runs[0]["links"]["core"]["speed"]
+    runs[0]["engine"]["sort"] = runs[0]["engine"].pop("kind")
+    with pytest.raises(AssertionError, match="'kind' is a required property"):
+        check("run", json.dumps(runs))
 
 
 def test_analyses(tiny: Path, tmp_path: Path, command: Command) -> None:

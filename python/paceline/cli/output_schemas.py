@@ -88,7 +88,7 @@ def _runs() -> Schema:
 
     link, flows, engine = _record(LinkStats), _record(FlowStats), _record(Engine)
     link["patternProperties"] = {r"^class_[0-7]_(arrived_packets|dropped_packets|queue_mean_bytes)$": _or_null(_NUMBER)}
-    engine["additionalProperties"] = True  # what else a kernel says
+    engine |= {"additionalProperties": True, "required": ["kind"]}  # what else a kernel says
     run = _object(
         {
             "settings": _LABELS | {"description": "what is swept, by path"},

@@ -166,6 +166,11 @@ def test_a_file_that_names_it_is_read(tmp_path: Path) -> None:
         ({"seeds": 0}, False),
         ({"seed": [1, 2]}, False),
         ({"title": ["a", "b"]}, False),
+        ({"pacing": {"method": ["none", "host"]}}, True),
+        ({"pacing": ["hots"]}, False),
+        ({"pacing": [{"method": "edge", "delay": "2 ms"}]}, True),
+        ({"pacing": [{"method": "edge", "dely": "2 ms"}]}, False),
+        ({"duration": ["5 furlongs"]}, False),
     ],
 )
 def test_what_is_swept_is_of_the_schema_too(sweep: Document, is_right: bool) -> None:

@@ -25,7 +25,8 @@ def schema() -> dict[str, Any]:
                 "description": "how many each setting runs under, from seed on, or which",
                 "anyOf": [seeds, {"type": "array", "items": {"type": seed["type"], "minimum": 0}, "minItems": 1}],
             }
-        },
+        }
+        | _values(made),
         "additionalProperties": axis,
     }
     made["definitions"]["axis"] = {
@@ -33,6 +34,14 @@ def schema() -> dict[str, Any]:
         "anyOf": [{"type": "array", "minItems": 1}, {"type": "object", "additionalProperties": axis}],
     }
     return made
+
+
+def _values(made: dict[str, Any]) -> dict[str, Any]:
+    """Axes whose values the schema knows: those of a key at the top, whose path has no name of a link or a traffic."""
+    of = {key: made["properties"][key] for key in ("duration", "warmup", "pacing")}
+    lists = {key: {"type": "array", "minItems": 1, "items": one} for key, one in of.items()}
+    table = {"type": "object", "additionalProperties": {"$ref": "#/definitions/axis"}}
+    return lists | {"pacing": {"anyOf": [lists["pacing"], table]}}
 
 
 def text() -> str:

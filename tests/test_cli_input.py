@@ -76,6 +76,9 @@ to = "c"
 def test_unreadable_files(command: Command, tmp_path: Path) -> None:
     assert refused(command, "nowhere.toml").startswith("nowhere.toml: no such file; paceline init writes one to start")
     assert refused(command, "mine/rpc.toml") == "mine/rpc.toml: no such file; paceline init rpc writes one"
+    (tmp_path / "mine.toml").write_text("")
+    misspelt = tmp_path / "mien.toml"
+    assert refused(command, misspelt) == f'{misspelt}: no such file; did you mean "{tmp_path / "mine.toml"}"?'
     assert refused(command, tmp_path).startswith(f"{tmp_path}: a directory")
     broken = tmp_path / "broken.toml"
     broken.write_text('title = "x"\nduration = \n')

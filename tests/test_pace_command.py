@@ -111,6 +111,7 @@ def complete(words: str, position: int) -> list[str]:
         ("paceline run x --out res", {"dir,res"}),
         ("paceline analyse x --by f", {"plain,flow"}),
         ("paceline explain tcp --profile lin", {"plain,linux"}),
+        ("paceline figure x --metric ja", {"plain,jain"}),
         ("paceline reproduce qlbp-theorem1", {"plain,qlbp-theorem1"}),
     ],
 )

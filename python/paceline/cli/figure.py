@@ -21,6 +21,12 @@ _KINDS = ("metrics", "queue", "raster")
 _WIDTHS = ("column", "text")
 
 
+def _metrics() -> list[str]:
+    from paceline.report.metrics import BY_KEY
+
+    return sorted(BY_KEY)
+
+
 @click.command(short_help="Draw results as PDF, SVG, PGF or PNG.")
 @RESULTS
 @click.option(
@@ -36,6 +42,7 @@ _WIDTHS = ("column", "text")
     "metrics",
     multiple=True,
     metavar="NAME",
+    shell_complete=completion.words(_metrics),
     help="goodput, loss, jain, …, one below the other.  [default: throughput, goodput and loss]",
 )
 @click.option(

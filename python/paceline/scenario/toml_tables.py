@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 import math
 import os
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from paceline._arguments import file_name, index, is_text, quoted
@@ -36,7 +38,7 @@ def read(path: str | os.PathLike[str], instead: str | None = None) -> tuple[dict
             raise InputError(f"more than {MOST_BYTES >> 20} MiB; name a scenario file", source)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
-        raise InputError(f"no such file; {instead or _where_from(file.stem)}", source) from None
+        raise InputError(f"no such file; {_near(file) or instead or _where_from(file.stem)}", source) from None
     except IsADirectoryError:
         raise InputError("a directory; name a scenario file in it", source) from None
     except UnicodeDecodeError as error:
@@ -52,6 +54,16 @@ def read(path: str | os.PathLike[str], instead: str | None = None) -> tuple[dict
     except (ValueError, RecursionError) as error:  # broken; numbers of too many digits; too deep
         raise InputError(f"broken TOML: {error}", source) from None
     return document, text
+
+
+def _near(file: Path) -> str:
+    """A question about a file beside it, of a name much like this one's; "" where there is none."""
+    try:
+        there = [found.name for found in file.parent.glob("*.toml")]
+    except (OSError, ValueError):
+        return ""
+    near = difflib.get_close_matches(file.name, there, n=1, cutoff=0.8)
+    return f"did you mean {quoted(str(file.with_name(near[0])))}?" if near else ""
 
 
 def _where_from(stem: str) -> str:

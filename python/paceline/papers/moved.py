@@ -70,6 +70,7 @@ WHY: Mapping[str, str] = {
     "zhao-fig2": "tightened: the printed two- and threefold are judged; 9 and 14 packets are 1.5 and 2.4 times the 6 "
     "of slow access, each within one of its number",
     "qlbp-theorem1": "tightened, and holds: a source faster than the link is judged too",
+    "qlbp-theorem2": "tightened, and holds: its remark on small and large lags is judged too",
     "dc-base-under": "tightened: judged in the printed set-up, 30 ms and a gain over paced; four choices for three "
     "numbers made it come out",
     "dc-base-over": "unpaced connections come to take turns where hosts are not exactly in step; since tightened: the "

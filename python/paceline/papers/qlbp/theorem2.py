@@ -1,4 +1,11 @@
-"""Theorem 2, eq. (5) and (6): auto-covariance of a Markov ON-OFF source before and after the pacer."""
+"""Theorem 2, eq. (5) and (6): auto-covariance of a Markov ON-OFF source before and after the pacer; and its remark.
+
+Remark: "C_mumu(τ) ≈ α / (α + r₁ + r₂) [1 + (r₁ + r₂) τ] C_λλ(τ) < C_λλ(τ) for small τ, which means the short-term
+burstiness is reduced. The compromise is a slower decay of the auto-covariance for large τ." It is judged in the same
+runs, by criteria that were fixed from these words, and before a look at any number of the remark. A lag is small where
+it is at most 0.3 of 1/α and of 1/(r₁ + r₂): the approximation is (6) to the first order in both. It is large at 200 ms,
+three times 1/(r₁ + r₂).
+"""
 
 from __future__ import annotations
 
@@ -20,6 +27,10 @@ LAGS = (0, 1, 2, 3, 4, 5)
 #: Queues whose response constants are a third of 1/on + 1/off, equal to it, and three times it.
 QUEUES = {"250000 B": 5.0, "83333 B": 15.0, "27778 B": 45.0}
 BEFORE, AFTER = "first", "paced"
+#: 1/on + 1/off, per second.
+DECAY = 15.0
+#: What share of either time constant a small lag has at most, and how many intervals a large one is.
+SMALL, LARGE = 0.3, 10
 _QMAX = "pacing.q_max"
 
 
@@ -73,6 +84,8 @@ def check(runs: Runs) -> Verdict:
         for row, expected in zip(evidence, (one for values in theirs.values() for one in values), strict=True)
         if isinstance(row.value, float)
     ]
+    after, told = remark(runs, theirs)
+    evidence += after
     variances = []
     for packet in ("200 B", "1000 B"):
         lone = covariances(runs["why-fluid"].where({"traffic.source.packet": packet}), AFTER)[0]
@@ -85,9 +98,68 @@ def check(runs: Runs) -> Verdict:
         "the pacer and after, with a response slower than the source's changes, as fast, and faster. A rate has to be "
         "counted over intervals, so the theorem's curves are averaged over pairs of intervals of 20 ms. With packets "
         f"of 200 B the variance behind the pacer is {variances[0]:.3f} of the fluid's, with the 1000 B of the paper's "
-        f"runs {variances[1]:.3f}: what a packet adds to the variance of so short an interval."
+        f"runs {variances[1]:.3f}: what a packet adds to the variance of so short an interval. {told}"
     )
     return Verdict(criteria.judge(evidence), ours, theirs, note, evidence)
+
+
+def remark(runs: Runs, theirs: dict[str, list[float]]) -> tuple[list[Evidence], str]:
+    """At small lags the approximation, which is less than before the pacer; at a large one more than before."""
+    evidence: list[Evidence] = []
+    off: list[float] = []
+    late: list[str] = []
+    for q_max, alpha in QUEUES.items():
+        some = runs["main"].where({_QMAX: q_max})
+        curve = covariances(some, AFTER)
+        exact = [_theory(AFTER, lag, _alpha(q_max)) / 1e12 for lag in LAGS]
+        near = [approximation(lag, _alpha(q_max)) / 1e12 for lag in LAGS]
+        theirs[f"remark, alpha {alpha:g}/s"] = [round(value, 5) for value in near]
+        for lag in LAGS:
+            name = f"alpha {alpha:g}/s, lag {1e3 * lag * INTERVAL:g} ms, (Mbit/s)²"
+            if lag * INTERVAL * max(alpha, DECAY) <= SMALL * (1 + 1e-9):
+                evidence.append(
+                    criteria.within(f"covariance after, as the remark has it, {name}", curve[lag], near[lag])
+                )
+                evidence.append(criteria.order(f"covariance after − before, {name}", lower(some, lag), sign=-1.0))
+                off.append(abs(near[lag] / curve[lag].mean - 1))
+            else:
+                what = f"no small lag; the remark has {near[lag]:.4f}, the theorem {exact[lag]:.4f}"
+                evidence.append(criteria.inform(f"covariance after, {name}", curve[lag], what))
+        name = f"alpha {alpha:g}/s, lag {1e3 * LARGE * INTERVAL:g} ms, (Mbit/s)²"
+        evidence.append(criteria.order(f"covariance after − before, {name}", lower(some, LARGE)))
+        late.append(f"{near[-1] / exact[-1]:.2f}")
+    told = (
+        f"The remark's approximation is within {max(off):.1%} of what is measured at lags of at most {SMALL:g} time "
+        f"constants. At {1e3 * LAGS[-1] * INTERVAL:g} ms, which is none of them, it is {', '.join(late)} of eq. (6) "
+        "with the three pacers; it is eq. (6) itself where alpha is r₁ + r₂, and it promises less than before the "
+        "pacer only up to a lag of 1/alpha."
+    )
+    return evidence, told
+
+
+def lower(results: Results, lag: int) -> Interval:
+    """Covariance after the pacer less that before it, by seed, (Mbit/s)²."""
+    gaps = []
+    for run in results:
+        table = run.instrument("auto_covariance").to_pydict()
+        found = {
+            where: y / 1e12
+            for where, x, y in zip(table["link"], table["x"], table["y"], strict=True)
+            if round(x / INTERVAL) == lag
+        }
+        gaps.append(found[AFTER] - found[BEFORE])
+    gap = interval(gaps)
+    assert gap is not None
+    return gap
+
+
+def approximation(lag: float, alpha: float) -> float:
+    """The remark's, averaged over pairs of intervals `lag` of them apart, (bit/s)²."""
+    shift = np.linspace(-1, 1, 2001)
+    apart = np.abs(lag + shift) * INTERVAL
+    source = np.asarray(on_off.covariance(apart, PEAK, ON, OFF))
+    near = alpha / (alpha + DECAY) * (1 + DECAY * apart) * source
+    return float(np.average(near, weights=1 - np.abs(shift)))
 
 
 def draw(runs: Runs) -> Sequence[Picture]:
@@ -148,7 +220,8 @@ CLAIM = Claim(
     where="Theorem 2, eq. (5), (6)",
     kind="number",
     says="QLBP turns the auto-covariance V exp(−(r₁ + r₂) τ) of a Markov ON-OFF source into A exp(−(r₁ + r₂) τ) + "
-    "B exp(−alpha τ): less variance at short lags, a longer tail.",
+    "B exp(−alpha τ): less variance at short lags, about alpha / (alpha + r₁ + r₂) [1 + (r₁ + r₂) τ] of the source's, "
+    "and a longer tail.",
     printed={},
     assumptions=(
         Assumption(
@@ -161,6 +234,12 @@ CLAIM = Claim(
             "How a rate is measured at an instant.",
             "Over intervals of 20 ms, a fifth of a mean ON period; theory is averaged over the same intervals.",
             "Packets have no rate at an instant.",
+        ),
+        Assumption(
+            "Which τ is small, and which large, in the remark.",
+            f"Up to {SMALL:g} of 1/alpha and of 1/(r₁ + r₂); {1e3 * LARGE * INTERVAL:g} ms, three times 1/(r₁ + r₂).",
+            "The approximation is eq. (6) to the first order in both; less than the source's it is up to a lag of "
+            "1/alpha.",
         ),
         Assumption(
             "Packets: the theorem is about a fluid.",

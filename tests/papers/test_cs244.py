@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic
-from paceline.papers import Length, select
+from paceline.papers import Length, Runs, select
 from paceline.papers.cs244 import buffer_sizing, one_flow
 
 ONE, MANY, SIZING = (select([f"cs244-{name}"])[0] for name in ("single-flow", "many-flows", "buffer-sizing"))
@@ -18,16 +18,19 @@ ONE, MANY, SIZING = (select([f"cs244-{name}"])[0] for name in ("single-flow", "m
 # --- one flow
 
 
-def sawtooth(start: float, cut: float) -> tuple[Any, Any]:
-    """Slow start to `cut` seconds, then a window that halves and grows to twice that, over and over."""
+def sawtooth(start: float, cut: float, bend: float) -> tuple[Any, Any]:
+    """Slow start to `cut` seconds, then a window that halves and grows to twice that; its slope falls by `bend`."""
     times = np.arange(0, 120, 0.1)
-    windows = np.where(times < cut, start + 1000 * times, 500 + 20 * ((times - cut) % 30))
+    grown = (times - cut) % 30 / 30
+    windows = np.where(times < cut, start + 1000 * times, 500 + 600 * (grown - bend * grown**2 / 2))
     return times, windows
 
 
-def single(settings: Mapping[str, str], seed: int, lead: float, cut: float, timeouts: int) -> dict[str, Any]:
+def single(
+    settings: Mapping[str, str], seed: int, lead: float, cut: float, timeouts: int, bends: tuple[float, float]
+) -> dict[str, Any]:
     paced = settings["pacing"] != "none"
-    times, windows = sawtooth(10, 1.2 + seed * 0.01 + (cut if paced else 0))
+    times, windows = sawtooth(10, 1.2 + seed * 0.01 + (cut if paced else 0), bends[paced])
     carried = times * 8e6 * (1 + (lead if paced else 0)) + seed
     columns = synthetic.together(
         synthetic.curve("carried", times, carried, link="core"),
@@ -50,18 +53,64 @@ def single(settings: Mapping[str, str], seed: int, lead: float, cut: float, time
 def test_a_paced_flow_must_lead_lose_later_and_not_time_out(
     lead: float, cut: float, timeouts: int, before: int, more: float, outcome: str
 ) -> None:
-    def rerun(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
-        return single(settings, seed, lead, cut, timeouts)
-
-    def original(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
-        return single(settings, seed, more * lead, cut, 0) | {"flows.timeouts": before}
-
-    numbers = {name: original if name == "original" else rerun for name in ONE.sweeps(Length())}
-    runs = synthetic.runs(ONE, numbers)
+    runs = singles(lead, cut, timeouts, before, more, (0.5, 0.2), (0.3, 0.3))
     verdict = ONE.check(runs)
     assert verdict.verdict == outcome
     assert f"{timeouts} (paced) timeouts" in verdict.note
     assert len(ONE.draw(runs)) == 2
+
+
+def singles(
+    lead: float,
+    cut: float,
+    timeouts: int,
+    before: int,
+    more: float,
+    again: tuple[float, float],
+    first: tuple[float, float],
+) -> Runs:
+    """Runs of the original, whose slopes fall by `first` unpaced and paced, and of reruns, by `again`."""
+
+    def rerun(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        return single(settings, seed, lead, cut, timeouts, again)
+
+    def original(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        return single(settings, seed, more * lead, cut, 0, first) | {"flows.timeouts": before}
+
+    numbers = {name: original if name == "original" else rerun for name in ONE.sweeps(Length())}
+    return synthetic.runs(ONE, numbers)
+
+
+@pytest.mark.parametrize(
+    ("again", "first", "failed"),
+    [
+        ((0.5, 0.45), (0.3, 0.3), ["rerun: slope kept, paced − unpaced"]),  # 0.04 apart, which is not clear
+        ((-0.2, 0.0), (0.3, 0.3), ["rerun: slope of the last third", "rerun: slope kept, paced − unpaced"]),
+        ((0.5, 0.2), (0.5, 0.2), ["original: slope kept, paced − unpaced"]),
+    ],
+)
+def test_slopes_fall_in_the_rerun_clearly_less_so_paced(
+    again: tuple[float, float], first: tuple[float, float], failed: list[str]
+) -> None:
+    verdict = ONE.check(singles(0.5, 0.4, 0, 1, 2.0, again, first))
+    wrong = [row.statistic for row in verdict.evidence if row.ok is False]
+    assert len(wrong) == len(failed)
+    assert all(one.startswith(words) for one, words in zip(wrong, failed, strict=True))
+
+
+def test_what_a_slope_keeps_is_of_whole_teeth() -> None:
+    times, windows = sawtooth(10, 1.0, 0.6)
+
+    def kept(until: float) -> float | None:
+        shown = times < until
+        columns = synthetic.curve("cwnd", times[shown], windows[shown], flow="bulk.0")
+        return one_flow.slope_kept(synthetic.result({}, 1, {"instruments": columns}))
+
+    # a line through a third of a parabola has the slope of its middle; a tooth's first second is left out
+    third = 29 / 3
+    slopes = [1 - 0.6 * middle / 30 for middle in (1 + third / 2, 30 - third / 2)]
+    assert kept(120) == pytest.approx(slopes[1] / slopes[0], rel=0.01)
+    assert kept(60) is None  # one cut
 
 
 def test_teeth_are_deep_cuts_after_slow_start() -> None:

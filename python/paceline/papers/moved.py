@@ -82,6 +82,6 @@ WHY: Mapping[str, str] = {
     "dc-fig9-sync": "tightened: 96 flows stand between 48 and 384 in the text, and do not here",
     "cs244-buffer-sizing": "tightened: the page's 180 packets are judged, which are 177 by its own formula",
     "cs244-many-flows": "tightened: unpaced flows must fill the link over 312 packets, and have 91 % of it",
-    "cs244-single-flow": "tightened: both flows of the original must time out after slow start, as the page says; each "
-    "does",
+    "cs244-single-flow": "tightened: both flows of the original must time out after slow start, as the page says, and "
+    "do; paced slopes must fall clearly less in the rerun, and fall as unpaced ones do",
 }

@@ -371,7 +371,7 @@ QUESTIONS = (
                 "qlbp-rule",
             ),
             "The time of short transfers": ("edge-fig6-short-flows", "aggarwal-short", "dc-base-under", "qlbp-fig19"),
-            "Work for the pacer": ("edge-cost",),
+            "Work for the pacer": ("edge-cost", "qlbp-cost"),
             "Shares": ("cs244-many-flows", "dc-fig9-sync", "aggarwal-some"),
         },
     ),

@@ -46,7 +46,7 @@ IDS = (
     "qlbp-fig15 qlbp-fig16 qlbp-fig18 qlbp-table3",
     "qlbp-fig19 qlbp-response qlbp-rule qlbp-in-a-row qlbp-cost",
     "dc-base-under dc-base-over dc-poi dc-fig7 dc-fig8-clustering dc-fig9-sync dc-port-pacing",
-    "dc-aggarwal dc-kulik dc-setups dc-timeouts dc-binomial",
+    "dc-aggarwal dc-kulik dc-setups dc-timeouts dc-binomial dc-fairness",
     "cs244-single-flow cs244-many-flows cs244-buffer-sizing cs244-netem",
     "aggarwal-some aggarwal-often aggarwal-mixed aggarwal-short vishwanath-anomaly",
     "finding-edges finding-early-adopters finding-buffer-near-100 finding-closed-loop finding-port-cap",

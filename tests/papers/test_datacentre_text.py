@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import paceline as pl
 import pytest
 import synthetic
 from paceline.papers import Length, select
-from paceline.papers.datacentre import binomial, setups, timeouts
+from paceline.papers.datacentre import binomial, fairness, setups, timeouts
 from paceline.papers.datacentre.testbed import COUNT, FCT, FCT_P99, HOSTS, LOSS, NONE, UTILISATION
+from paceline.results.instruments import curves_of
+from paceline.scenario import Scenario
 
-SETUPS, TIMEOUTS, BINOMIAL = (select([f"dc-{name}"])[0] for name in ("setups", "timeouts", "binomial"))
+NAMES = ("setups", "timeouts", "binomial", "fairness")
+SETUPS, TIMEOUTS, BINOMIAL, FAIRNESS = (select([f"dc-{name}"])[0] for name in NAMES)
 
 
 # --- other set-ups
@@ -124,3 +128,65 @@ def test_pictures_are_the_same_bytes_each_time(claim: Any, numbers: Mapping[str,
     runs = synthetic.runs(claim, numbers)
     assert claim.draw(runs) == claim.draw(runs)
     assert all(one.svg.startswith("<svg") and one.caption for one in claim.draw(runs))
+
+
+# --- short-term fairness
+
+
+def sharing(even: Mapping[int, float], tail: float = 0.5) -> synthetic.Numbers:
+    """Paced connections share more evenly by so much in windows of each length, and have so much shorter a tail."""
+
+    def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
+        paced = settings["pacing"] != NONE
+        noise = 1e-3 * (seed % 3)
+        # one probe after the other, as runs have them: times start again with each
+        x = [time for _ in fairness.WINDOWS_MS for time in (10.0, 11.0)]
+        y = [
+            0.8 + noise + even.get(ms, 0.0) * paced * (1 + noise) + change
+            for ms in fairness.WINDOWS_MS
+            for change in (-0.1, 0.1)
+        ]
+        columns = synthetic.together(synthetic.curve("jain", x, y), synthetic.curve("fct", [0.2, 1.0 + seed], [0.5, 1]))
+        return {FCT_P99: 1.0 + noise - tail * paced * (1 + noise), "instruments": columns}
+
+    return one
+
+
+EVEN = dict.fromkeys(fairness.WINDOWS_MS, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("even", "tail", "verdict", "failed"),
+    [
+        (EVEN, 0.5, "reproduced", 0),
+        (EVEN | {100: -0.1}, 0.5, "partly", 5),
+        (EVEN | {1000: 0.0}, 0.5, "partly", 5),
+        (EVEN | {30: -0.1, 10_000: -0.1}, 0.5, "reproduced", 0),
+        (EVEN, -0.5, "partly", 5),
+        (dict.fromkeys(EVEN, -0.1), -0.5, "not reproduced", 15),
+    ],
+)
+def test_paced_flows_are_fairer_in_both_windows_and_by_the_tail(
+    even: Mapping[int, float], tail: float, verdict: str, failed: int
+) -> None:
+    runs = synthetic.runs(FAIRNESS, sharing(even, tail))
+    found = FAIRNESS.check(runs)
+    assert found.verdict == verdict
+    assert sum(row.ok is False for row in found.evidence) == failed
+    assert f"0.80 and {0.8 + even[100]:.2f} (8)" in found.note
+    assert FAIRNESS.draw(runs) == FAIRNESS.draw(runs)
+
+
+def test_what_connections_get_is_seen_on_their_way_back_alone() -> None:
+    """The way of requests would halve the index; every window is watched from the warm-up's end."""
+    document = FAIRNESS.sweeps(Length())["main"].to_dict()
+    probes = document["probes"]["fairness"]
+    assert [probe["flows"] for probe in probes] == ["rpc.*.back"] * len(fairness.WINDOWS_MS)
+    assert {probe["from"] for probe in probes} == {document["warmup"]}
+    document = FAIRNESS.sweeps(Length(quick=True))["main"].to_dict()
+    small = Scenario(document).set("duration", "6 s").set("warmup", "2 s").set(COUNT, 1).to_dict()
+    del small["sweep"]
+    small["probes"]["fairness"] = [probe | {"from": "2 s"} for probe in probes[:3]]
+    run = pl.run(Scenario(small))
+    (curve,) = curves_of(run.instrument("jain"))
+    assert curve.y.max() > 0.9  # of four alike, eight with the requests' way would have a half at most

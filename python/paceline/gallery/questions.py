@@ -272,6 +272,7 @@ QUESTIONS = (
                 "edge-fig7-variants",
                 "zhao-fig3",
                 "qlbp-fig18",
+                "dc-fairness",
             ),
             "Where it costs": (
                 "dc-poi",

@@ -27,10 +27,16 @@ def sawtooth(start: float, cut: float, bend: float) -> tuple[Any, Any]:
 
 
 def single(
-    settings: Mapping[str, str], seed: int, lead: float, cut: float, timeouts: int, bends: tuple[float, float]
+    settings: Mapping[str, str],
+    seed: int,
+    lead: float,
+    cut: float,
+    timeouts: int,
+    bends: tuple[float, float],
+    sooner: float = 0.0,
 ) -> dict[str, Any]:
     paced = settings["pacing"] != "none"
-    times, windows = sawtooth(10, 1.2 + seed * 0.01 + (cut if paced else 0), bends[paced])
+    times, windows = sawtooth(10, 1.2 - sooner + seed * 0.01 + (cut if paced else 0), bends[paced])
     carried = times * 8e6 * (1 + (lead if paced else 0)) + seed
     columns = synthetic.together(
         synthetic.curve("carried", times, carried, link="core"),
@@ -68,14 +74,15 @@ def singles(
     more: float,
     again: tuple[float, float],
     first: tuple[float, float],
+    sooner: float = 0.5,
 ) -> Runs:
-    """Runs of the original, whose slopes fall by `first` unpaced and paced, and of reruns, by `again`."""
+    """Runs of the original, whose slopes fall by `first` unpaced and paced, and of reruns, by `again`, cut later."""
 
     def rerun(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
         return single(settings, seed, lead, cut, timeouts, again)
 
     def original(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
-        return single(settings, seed, more * lead, cut, 0, first) | {"flows.timeouts": before}
+        return single(settings, seed, more * lead, cut, 0, first, sooner) | {"flows.timeouts": before}
 
     numbers = {name: original if name == "original" else rerun for name in ONE.sweeps(Length())}
     return synthetic.runs(ONE, numbers)
@@ -96,6 +103,12 @@ def test_slopes_fall_in_the_rerun_clearly_less_so_paced(
     wrong = [row.statistic for row in verdict.evidence if row.ok is False]
     assert len(wrong) == len(failed)
     assert all(one.startswith(words) for one, words in zip(wrong, failed, strict=True))
+
+
+def test_the_reruns_first_loss_must_come_later() -> None:
+    verdict = ONE.check(singles(0.5, 0.4, 0, 1, 2.0, (0.5, 0.2), (0.3, 0.3), sooner=-0.5))
+    wrong = [row.statistic for row in verdict.evidence if row.ok is False]
+    assert wrong == ["first cut of the window unpaced, rerun − original, s"]
 
 
 def test_what_a_slope_keeps_is_of_whole_teeth() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,51 +14,58 @@ from paceline.papers.findings import inflection, same_instant
 
 MAP, TIES = (select([f"finding-{name}"])[0] for name in ("inflection", "same-instant"))
 
-#: Points over N* by cell, as hypothesised: growing along each axis.
-GROWING = {
-    "rtt-10": 1.2,
-    "base": 1.6,
-    "rtt-100": 2.6,
-    "buffer-58": 1.1,
-    "buffer-14": 2.4,
-    "call-300": 2.0,
-    "call-100": 2.8,
-}
+CELLS = {cell.name: cell for cell in inflection.CELLS}
 
 
-def turning(points: Mapping[str, float], mean: float = 0.0, tail: float = 1.0) -> Mapping[str, synthetic.Numbers]:
-    """Unpaced overtakes at these numbers over N*; by the times of calls so much later."""
+def turning(
+    growth: Mapping[str, float], mean: float = 1.0, tail: float = 2.0, few: float = 1.0
+) -> Mapping[str, synthetic.Numbers]:
+    """Unpaced overtakes at a number over N* that grows by a factor a step; by the times of calls so much later."""
 
     def numbers(name: str) -> synthetic.Numbers:
-        cell, point = inflection.CELLS[name], points[name]
+        cell = CELLS[name]
+        point = 0.8
+        for axis, (_, values, _) in inflection.AXES.items():
+            point *= growth[axis] ** list(values).index(getattr(cell, axis))
+        first = inflection.connections(Length(), cell)[0]
 
         def one(settings: Mapping[str, str], seed: int) -> dict[str, Any]:
-            over = HOSTS * int(settings[COUNT]) / cell.n_star - 0.01 * (seed % 3)
-            unpaced = settings["pacing"] == NONE
-            return {
-                UTILISATION: 0.7 + 0.1 * (over - point) * unpaced,
-                FCT: 0.5 - 0.1 * (over - point - mean) * unpaced,
-                FCT_P99: 1.0 - 0.1 * (over - point - tail) * unpaced,
-            }
+            count = int(settings[COUNT])
+            over = HOSTS * count / cell.n_star * (1 - 0.002 * (seed % 3))
+
+            def lead(place: float) -> float:
+                if settings["pacing"] != NONE:
+                    return 1.0
+                if count == first:
+                    return 1 + 0.05 * (few if cell.holds else -few) * (1 + 0.01 * (seed % 3))
+                return 1 + 0.1 * math.log2(over / place)
+
+            times = {FCT: 0.5 / lead(point * mean), FCT_P99: 1.0 / lead(point * tail)}
+            return {UTILISATION: 0.7 * lead(point)} | times
 
         return one
 
     return {name: numbers(name) for name in MAP.sweeps(Length())}
 
 
+EVENLY = {"round_trip": 1.4, "n_star": 1.4, "call": 1.4}
+
+
 @pytest.mark.parametrize(
-    ("points", "mean", "tail", "failed"),
+    ("growth", "mean", "tail", "few", "failed"),
     [
-        (GROWING, 0.0, 1.0, {}),
-        (GROWING | {"rtt-100": 1.6}, 0.0, 1.0, {"point of inflection over N*, round trip": 1}),
-        (GROWING, 0.4, 1.0, {"distance of the point by mean time": 7}),
-        (GROWING, 0.0, 0.2, {"point by 99th percentile": 7}),
+        (EVENLY, 1.0, 2.0, 1.0, {}),
+        (EVENLY | {"round_trip": 1.0}, 1.0, 2.0, 1.0, {"point of inflection over N*, round trip": 2}),
+        (EVENLY | {"call": 0.9}, 1.0, 2.0, 1.0, {"point of inflection over N*, size of calls": 2}),
+        (EVENLY, 1.6, 2.0, 1.0, {"have the same point by mean time": 3}),
+        (EVENLY, 1.0, 1.1, 1.0, {"have the tail's point farther out": 3}),
+        (EVENLY, 1.0, 2.0, -1.0, {"lead unpaced at half of N*": 3}),
     ],
 )
 def test_the_point_must_grow_along_each_axis_and_the_tail_lie_beyond(
-    points: Mapping[str, float], mean: float, tail: float, failed: Mapping[str, int]
+    growth: Mapping[str, float], mean: float, tail: float, few: float, failed: Mapping[str, int]
 ) -> None:
-    verdict = MAP.check(synthetic.runs(MAP, turning(points, mean, tail)))
+    verdict = MAP.check(synthetic.runs(MAP, turning(growth, mean, tail, few)))
     missed = [row.statistic for row in verdict.evidence if row.ok is False]
     assert verdict.verdict == ("partly" if failed else "reproduced")
     assert len(missed) == sum(failed.values())
@@ -65,17 +73,28 @@ def test_the_point_must_grow_along_each_axis_and_the_tail_lie_beyond(
     assert "How far" in verdict.note
 
 
-def test_no_point_counts_as_the_end_of_what_was_run() -> None:
-    flows = [12, 28, 60, 116]
-    assert inflection.place(flows, [-1, -1, 1, 1]) == 44
-    assert inflection.place(flows, [-1, -1, -1, -1]) == 116
-    assert inflection.place(flows, [1, 1, 1, 1]) == 12
+def test_a_point_is_the_end_of_the_stretch_in_which_paced_leads() -> None:
+    flows = [10, 20, 30, 40]
+
+    def found(*gaps: float) -> tuple[float, str]:
+        one = inflection.point(flows, gaps, 10)
+        return one.place, one.found
+
+    assert found(-0.2, -0.1, 0.1, 0.2) == (2.5, "yes")
+    assert found(0.9, -0.1, 0.3, 0.1) == (2.25, "yes")  # what fits into the buffer goes before
+    assert found(-0.2, 0.02, -0.3, 0.1) == (3.75, "yes")  # one that stands out does not end it
+    assert found(-0.2, -0.1, -0.1, -0.2) == (4.0, "none")
+    assert found(0.2, 0.1, -0.005, 0.2) == (1.0, "never")
+    assert found(0.2, 0.1, 0.1, 0.2) == (1.0, "never")
 
 
-def test_cells_have_the_buffer_of_their_bound() -> None:
-    assert inflection.CELLS["base"].buffer == 129_310
-    assert inflection.CELLS["rtt-100"].buffer == 431_034
-    assert inflection.CELLS["call-100"].buffer == inflection.CELLS["base"].buffer
+def test_cells_are_all_crossings_and_have_the_buffer_of_their_bound() -> None:
+    assert len(CELLS) == 27
+    assert inflection.Cell(30, 29, 1000).buffer == 129_310
+    assert inflection.Cell(100, 29, 1000).buffer == 431_034
+    assert [cell.holds for cell in inflection.CELLS].count(True) == 7
+    full = inflection.connections(Length(), inflection.Cell(30, 58, 1000))
+    assert [HOSTS * count for count in full] == [28, 56, 88, 144, 232, 464]  # 0.5 to 8 N*
 
 
 def ruled(moves: Callable[[str, str, int], float]) -> Mapping[str, synthetic.Numbers]:
@@ -130,7 +149,7 @@ def test_drops_on_ties_are_told_where_arrivals_go_first() -> None:
     assert shares == {0.5}
 
 
-@pytest.mark.parametrize(("claim", "numbers"), [(MAP, turning(GROWING)), (TIES, ruled(expected))], ids=["map", "ties"])
+@pytest.mark.parametrize(("claim", "numbers"), [(MAP, turning(EVENLY)), (TIES, ruled(expected))], ids=["map", "ties"])
 def test_pictures_are_the_same_bytes_each_time(claim: Any, numbers: Any) -> None:
     runs = synthetic.runs(claim, numbers)
     assert claim.draw(runs) == claim.draw(runs)

@@ -8,7 +8,7 @@ from typing import Any
 
 from paceline.papers.aggarwal import told
 from paceline.papers.deciding import Experiment
-from paceline.papers.findings import same_instant
+from paceline.papers.findings import inflection, same_instant
 from paceline.papers.free_choices import CHOICES, Choice, access, judged, links, paths, tcp
 from paceline.papers.spang import one_flow
 from paceline.papers.spang.network import BUFFER
@@ -50,12 +50,6 @@ def _of(title: str, choice: Choice) -> Choice:
 def _is_main(sweep: str) -> bool:
     """Not an experiment of the claim's own."""
     return not sweep.startswith("why-")
-
-
-def _farther(document: _Document) -> None:
-    """A finding's numbers of flows go on to 8 N*."""
-    counts = document["sweep"]["traffic.rpc.count"]
-    counts.append(2 * counts[-1])
 
 
 def _thumb(name: str, **keys: Any) -> Choice:
@@ -179,10 +173,9 @@ EXPERIMENTS: Sequence[Experiment] = (
     Experiment(
         "finding-inflection",
         (
-            Choice("to 8 N*", _farther),
-            tcp("first window 3", initial_window="3 packets"),
+            judged("any lead", partial(inflection.check, least=0.0)),
+            judged("a lead of 5 % at least", partial(inflection.check, least=0.05)),
         ),
-        short=paths("9 s", {"duration": "9 s"}),
     ),
     Experiment(
         "finding-rule-of-thumb",

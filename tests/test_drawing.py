@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from matplotlib.axes import Axes
@@ -69,6 +70,20 @@ def test_a_note_moves_off_a_curve_and_stays_by_its_mark() -> None:
     placing.settle(figure)
     assert placing.crossed(figure) == []
     assert max(abs(offset) for offset in ax.texts[0].get_position()) < 80
+
+
+def test_the_name_of_an_axis_is_not_cut() -> None:
+    """Longer than the picture, or than its axes have room for; the others stay as they are."""
+    figure, (upper, lower, beside) = drawing.axes(3, size=(9.0, 5.5), columns=1)
+    upper.set_ylabel("times computed, looked up")
+    lower.set_ylabel("and times compared by a packet")
+    beside.set_ylabel("short")
+    placing.settle(figure)
+    names = [ax.yaxis.label for ax in figure.axes]
+    assert [name.get_text().count("\n") for name in names] == [1, 1, 0]
+    boxes = [name.get_window_extent() for name in names]
+    assert all(figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1 for box in boxes)
+    assert all(above.y0 >= below.y1 for above, below in pairwise(boxes))
 
 
 def test_every_panel_says_what_its_axes_are() -> None:

@@ -1,7 +1,8 @@
 """Puts words of a picture where nothing crosses them: legends, and notes beside marks.
 
 A legend goes to the corner that is asked for, to another place in its axes where a curve is in the way, and below the
-axes where all are taken. A note moves about its point, and goes into the legend where no place beside it is free.
+axes where all are taken. A note moves about its point, and goes into the legend where no place beside it is free. The
+name of an axis that is longer than the picture, or that meets another's, goes on two lines.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _UNDER = 4.0
 def settle(figure: Figure) -> None:
     """Moves what is crossed. Curves, marks, bars and other words are in the way; lines of the grid are not."""
     figure.draw_without_rendering()
+    _fold_names(figure)
     for ax in figure.axes:
         for note in ax.texts:
             if getattr(note, "anncoords", None) == "offset points":
@@ -58,6 +60,21 @@ def crossed(figure: Figure) -> list[str]:
             found.append("; ".join(text.get_text() for text in legend.get_texts()))
         found += [note.get_text() for note in ax.texts if note.get_text() and _hits(figure, _box(note), note)]
     return found
+
+
+def _fold_names(figure: Figure) -> None:
+    """Each that is too long is broken at the space nearest to its middle."""
+    names = [name for ax in figure.axes for name in (ax.xaxis.label, ax.yaxis.label) if name.get_text()]
+    boxes = [name.get_window_extent() for name in names]
+    for name, box in zip(names, boxes, strict=True):
+        text = name.get_text()
+        whole = figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+        whole = whole and figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1
+        if " " in text and not (whole and not any(_meet(box, other) for other in boxes if other is not box)):
+            spaces = [at for at, letter in enumerate(text) if letter == " "]
+            middle = min(spaces, key=lambda at: abs(2 * at - len(text)))
+            name.set_text(f"{text[:middle]}\n{text[middle + 1 :]}")
+    figure.draw_without_rendering()
 
 
 def _settle_legend(figure: Figure, ax: Axes) -> float:

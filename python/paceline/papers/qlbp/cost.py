@@ -113,21 +113,26 @@ def check(runs: Runs) -> Verdict:
         rates = [work.rates for work in some.values()]
         evidence += [
             Evidence(
-                f"QLBP, {flows} flows: rates computed a packet",
+                f"QLBP, {counted(flows)}: rates computed a packet",
                 float(np.mean(rates)),
                 None,
                 f"{RATES} at most, in each run: {max(rates):.4f}",
                 max(rates) <= RATES,
             ),
             criteria.below(
-                f"QLBP, {flows} flows: largest difference from the departures simulated, us", of(some, "apart"), 1, "us"
+                f"QLBP, {counted(flows)}: largest difference from the departures simulated, us",
+                of(some, "apart"),
+                1,
+                "us",
             ),
         ]
         more = interval(work.steps - work.rates for work in some.values())
         assert more is not None
-        words = f"steps a packet, a pacer of flows − QLBP, {flows} flows"
+        words = f"steps a packet, a pacer of flows − QLBP, {counted(flows)}"
         evidence.append(criteria.order(words, more) if flows > 1 else criteria.inform(words, more, "one flow"))
-        evidence.append(criteria.inform(f"steps a packet, a pacer of flows, {flows} flows", of(some, "steps"), "told"))
+        evidence.append(
+            criteria.inform(f"steps a packet, a pacer of flows, {counted(flows)}", of(some, "steps"), "told")
+        )
         for name, digits in (("rates", 3), ("steps", 3), ("compared", 3), ("known", 1)):
             ours[f"{name}, {flows} flows"] = round(of(some, name).mean, digits)
     for fewer, many in pairwise(FLOWS):
@@ -151,6 +156,10 @@ def note(ours: Mapping[str, float]) -> str:
         f"compare times to find the next flow, and remembers up to {each('known', 0)} flows at once. What it remembers "
         "grows with the flows; what it compares, with the flows that wait, and only in their logarithm."
     )
+
+
+def counted(flows: int) -> str:
+    return "one flow" if flows == 1 else f"{flows} flows"
 
 
 def works(results: Results) -> dict[int, dict[int, Work]]:

@@ -77,7 +77,7 @@ def test_every_claim_is_on_the_overview_and_on_its_papers_page(site: Path) -> No
     counted = len(claims()) - today
     assert f"2 of {counted} claims of five papers are reproduced." in overview
     assert f"The others: 2 in part, 1 not and {counted - 5} not run yet." in overview
-    assert f"Of {today} claims beside: {today} not run yet." in overview
+    assert f"Of {today} claims of other papers and of our own: {today} not run yet." in overview
 
 
 def test_quick_and_out_of_date_are_said(results: Path, site: Path) -> None:
@@ -246,6 +246,10 @@ def test_a_bar_of_colours_stays_with_its_panel() -> None:
         ("gain_percent, 10 packets", "gain, %, 10 packets"),
         ("variance with Q_max 40, Mbit/s", "variance with Q_max 40, Mbit/s"),
         ("flows", "flows"),
+        ("B_new", "B_new"),
+        ("median_error_cubic_percent", "median error CUBIC, %"),
+        ("steps a packet, QLBP, 1 flows", "steps a packet, QLBP, 1 flow"),
+        ("0.1 flows", "0.1 flows"),
         ("rule_of_thumb_gbit", "rule of thumb, Gbit"),
         ("none, 2 KB", "unpaced, 2 KB"),
         ("host ideal, 50 flows", "host pacing, ideal, 50 flows"),
@@ -304,6 +308,21 @@ def test_criteria_and_notes_name_no_sweep(tmp_path: Path) -> None:
     shown = section(tmp_path / "gallery", "dc-poi")
     assert "TCP decides: 3 (unpaced), 2." in shown
     assert "an experiment; the paper 80" in shown
+
+
+def test_what_explains_has_remarks_and_no_criterion(site: Path) -> None:
+    judged, told = section(site, "edge-fig3-loss").split('<table class="evidence"')[1:]
+    assert [">Criterion</th>" in one and ">Met</th>" in one for one in (judged, told)] == [True, False]
+    assert ">Remark</th>" in told
+    assert "beside 0.05</td></tr>" in told.replace("\u00a0", " ")
+
+
+def test_notes_name_other_claims_by_their_place(tmp_path: Path) -> None:
+    note = "It is so (see dc-fig7) or as in cs244-buffer-sizing, by data-centre rules; 2.73 us more."
+    samples.keep(tmp_path, "dc-poi", "partly", note=note)
+    write(tmp_path, tmp_path / "gallery")
+    shown = section(tmp_path / "gallery", "dc-poi").replace("\u00a0", " ")
+    assert "(see Fig. 7, IV-C) or as in cs244, Buffer Sizing, by data-centre rules; 2.73 µs more." in shown
 
 
 def test_numbers_of_criteria_have_four_digits() -> None:

@@ -83,6 +83,19 @@ def test_who_paces_first_is_told_by_access_and_tcp() -> None:
     found = {"Reno, slow access, 5 KB": -0.075, "Reno, fast access, 5 KB": 0.112}
     found |= {"CUBIC, slow access, 5 KB": -0.154, "CUBIC, fast access, 5 KB": -0.058}
     (text,) = told(NAMED["should-i-pace"], shown(finding_early_adopters=found))
-    assert "Reno gets 8 % less behind slow links and 11 % more behind fast ones, CUBIC 15 % and 6 % less" in text
+    assert "8 % less than the others with Reno behind slow links and 11 % more behind fast ones" in text
+    assert "with CUBIC they get 15 % and 6 % less" in text
     found["Reno, fast access, 5 KB"] = -0.01
     assert told(NAMED["should-i-pace"], shown(finding_early_adopters=found)) == []
+
+
+def test_a_bound_is_told_as_the_theorem_has_it() -> None:
+    """Q_max / mu_max: 150 KB leave in 4 ms at 300 Mbit/s, the highest rate and not the least."""
+    (text,) = told(NAMED["what-it-costs"], shown(qlbp_theorem1={"150 KB, 300 Mbit/s": 3.996}))
+    assert "longest queue over its highest rate at most: 4 ms for 150 KB and 300 Mbit/s" in text
+
+
+def test_a_part_of_a_packet_is_said_to_be_a_mean() -> None:
+    needed = {"slow_access": 6.0, "half_fast": 9.0, "all_fast": 14.2}
+    (text,) = told(NAMED["how-small"], shown(zhao_fig2=needed))
+    assert text.endswith("9 where half of them are fast, 14.2, the mean of runs, where all are.")

@@ -26,6 +26,7 @@ from paceline.report.formatting import plain, unbroken
 _HERE = Path(__file__).parent
 _SIGN = re.compile(r"(?<![^\s(])-(?=\d)")
 _SHARE = re.compile(r"(?<=\d)%")
+_MICROSECONDS = re.compile(r"(?<=\d) us\b|(?<=,) us$")
 #: More rows of evidence than this are folded away, and more files.
 MOST_ROWS, MOST_FILES = 12, 24
 #: Wider pictures have a page's width to themselves, px: beside text their words would be under 8 px.
@@ -93,7 +94,9 @@ def write(results: Path, out: Path) -> Path:
 
 def _spaced(value: Any) -> Any:
     """Words with percentages and signs as everywhere: claims say `-3.7%` in places."""
-    return unbroken(_SHARE.sub("\u00a0%", _SIGN.sub("\u2212", value))) if type(value) is str else value
+    if type(value) is not str:
+        return value
+    return unbroken(_SHARE.sub("\u00a0%", _SIGN.sub("\u2212", _MICROSECONDS.sub("\u00a0µs", value))))
 
 
 def _environment() -> jinja2.Environment:

@@ -86,8 +86,8 @@ def _qlbp_gains(ours: Ours) -> str:
 
 def _few_large_windows(ours: Ours) -> str:
     points = [ours[f"poi_{size}kb"] for size in (64, 128, 256)]
-    told = "In a data centre, with many flows for the buffer, it costs: from {} flows on with 64 KB of buffer, {} with "
-    return (told + "128 KB and {} with 256 KB unpaced flows fill the link better.").format(
+    told = "In a data centre it costs where flows are many for the buffer: unpaced ones fill the link better from {} "
+    return (told + "flows on with 64 KB of buffer, from {} with 128 KB and from {} with 256 KB.").format(
         *(plain(one, 0) for one in points)
     )
 
@@ -95,8 +95,8 @@ def _few_large_windows(ours: Ours) -> str:
 def _beside_unpaced(ours: Ours) -> str:
     few = ours["10% paced"]
     told = (
-        "Over a quarter of a BDP of buffer hosts that pace get less than those beside them that do not: where a tenth "
-        f"does, {_percent(few)} less."
+        "Over a quarter of a BDP of buffer hosts that pace get less than those beside them that do not: "
+        f"{_percent(few)} less where one in ten paces."
     )
     return told if few < 0 else ""
 
@@ -105,9 +105,9 @@ def _early_adopters(ours: Ours) -> str:
     slow, fast = ours["Reno, slow access, 5 KB"], ours["Reno, fast access, 5 KB"]
     cubic = ours["CUBIC, slow access, 5 KB"], ours["CUBIC, fast access, 5 KB"]
     told = (
-        f"Over 5 KB that hangs on TCP and access: where three of ten hosts pace, Reno gets {_percent(slow)} less "
-        f"behind slow links and {_percent(fast)} more behind fast ones, "
-        f"CUBIC {_percent(cubic[0])} and {_percent(cubic[1])} less."
+        "Over 5 KB that depends on TCP and on the access links. Where three of ten hosts pace, these get "
+        f"{_percent(slow)} less than the others with Reno behind slow links and {_percent(fast)} more behind fast "
+        f"ones; with CUBIC they get {_percent(cubic[0])} and {_percent(cubic[1])} less."
     )
     return told if slow < 0 < fast and max(cubic) < 0 else ""
 
@@ -127,8 +127,9 @@ def _bbr(ours: Ours) -> str:
     if not (fair.startswith("does not hold") and short.startswith("does not hold")):
         return ""
     return (
-        f"Not before BBR v1, which paces itself: at the edge it gains in {_counted(edge)} settings of small buffers, "
-        f"but its flows' shares stay equal in {_counted(fair)} and short flows finish sooner in {_counted(short)}."
+        f"Leave BBR v1 alone, which paces itself: behind edge pacers it gains in {_counted(edge)} settings of small "
+        f"buffers, but its flows' shares stay equal in {_counted(fair)} and short flows finish sooner in "
+        f"{_counted(short)}."
     )
 
 
@@ -138,7 +139,9 @@ def _counted(answer: str) -> str:
 
 
 def _packets_needed(ours: Ours) -> str:
-    slow, half, fast = (number(ours[name]) for name in ("slow_access", "half_fast", "all_fast"))
+    found = [ours[name] for name in ("slow_access", "half_fast", "all_fast")]
+    # Seeds may need different whole numbers of packets.
+    slow, half, fast = (number(one) + ("" if float(one).is_integer() else ", the mean of runs,") for one in found)
     return (
         f"For 90 % of a core link {slow} packets do where access links are slow and space the packets, {half} where "
         f"half of them are fast, {fast} where all are."
@@ -168,43 +171,45 @@ def _host_needs_more(ours: Ours) -> str:
 
 def _edges_need_more(ours: Ours) -> str:
     power = ours["exponent"]
-    told = "What edge pacing needs grows with the number of edges, to the power of "
+    told = "The buffer that edge pacing needs grows with the number of edges, to the power of "
     return f"{told}{plain(power, 2)}." if power > 0 else ""
 
 
 def _first_adopters(ours: Ours) -> str:
     host, edge = ours["host, 5 KB"], ours["edge, 5 KB"]
     told = (
-        f"At the edge, if anywhere first: where three of ten edges pace, over 5 KB, their flows get {_percent(edge)} "
-        f"more than the others; where three of ten hosts do, these get {_percent(host)} less."
+        f"Begin at the edge: over 5 KB, where three of ten edges pace, their flows get {_percent(edge)} more than the "
+        f"others; where three of ten hosts pace, these get {_percent(host)} less."
     )
     return told if edge > 0 > host else ""
 
 
 def _few_flows(ours: Ours) -> str:
     lead = ours["throughput: host − edge 10 ms at 15 KB, Mbit/s"]
-    told = f"With 100 flows at the hosts: over 15 KB they carry {plain(lead, 0)} Mbit/s more than edges do."
+    told = f"With 100 flows pace at the hosts: over 15 KB these carry {plain(lead, 0)} Mbit/s more than edges."
     return told if lead > 0 else ""
 
 
 def _port(ours: Ours) -> str:
     few, many = ours["16 flows"], ours["100 flows"]
     told = (
-        f"Pacing all that leaves a port at the sum of its flows' rates leaves {_percent(few)} of the unpaced loss with "
-        f"16 flows, and {_percent(many)} with 100."
+        f"A port that paces all its packets at the sum of its flows' rates still has {_percent(few)} of the unpaced "
+        f"loss with 16 flows, and {_percent(many)} with 100."
     )
     return told if few < many < 1 else ""
 
 
 def _capped_port(ours: Ours) -> str:
     used, lost = ours["utilisation, 100 flows"], ours["loss, 100 flows, %"]
-    told = f"Capped at its share of the bottleneck such a port loses {number(lost)} % and uses {_percent(used)} of it"
-    return f"{told}, with 100 flows." if lost < 0.01 and used > 0.9 else ""
+    told = (
+        f"Capped at its share of the bottleneck such a port loses {number(lost)} % of its packets with 100 flows, and"
+    )
+    return f"{told} uses {_percent(used)} of the link." if lost < 0.01 and used > 0.9 else ""
 
 
 def _edges_spread(ours: Ours) -> str:
     few, many = ours["gain, 10 edges, Mbit/s"], ours["gain, 50 edges, Mbit/s"]
-    told = f"Over few edges: ten of them gain {plain(few, 1)} Mbit/s over 5 KB, fifty {plain(many, 1)}."
+    told = f"Not at many edges: over 5 KB ten that pace gain {plain(few, 1)} Mbit/s, fifty {plain(many, 1)}."
     return told if few > many else ""
 
 
@@ -212,22 +217,22 @@ def _delay_saturates(ours: Ours) -> str:
     ten, most = ours["5 KB, d = 10 ms, Mbit/s"], ours["5 KB, d = 50 ms, Mbit/s"]
     none = ours["5 KB, d = 0 ms, Mbit/s"]
     share = (ten - none) / (most - none)
-    return f"At the edge up to 10 ms of delay: over 5 KB these have {_percent(share)} of all that 50 ms gain."
+    return f"At the edge up to 10 ms of delay: over 5 KB this bound gains {_percent(share)} of what one of 50 ms does."
 
 
 def _steady_bound(ours: Ours) -> str:
     longest = ours["150 KB, 300 Mbit/s"]
     return (
-        f"QLBP delays a steady source by its queue over its least rate at most: {plain(longest, 0)} ms for 150 KB and "
-        "300 Mbit/s."
+        f"QLBP delays a steady source by its longest queue over its highest rate at most: {plain(longest, 0)} ms for "
+        "150 KB and 300 Mbit/s."
     )
 
 
 def _delivery(ours: Ours) -> str:
     none, paced = ours["99th percentile, s, unpaced"], ours["99th percentile, s, Q_max 160"]
     told = (
-        "Where losses are many it saves delay: the 99th percentile until a packet is there, retransmissions included, "
-        f"falls from {plain(1e3 * none, 0)} to {plain(1e3 * paced, 0)} ms under QLBP."
+        "Where losses are many it saves delay: by QLBP the 99th percentile of the time until a packet is delivered, "
+        f"retransmissions included, falls from {plain(1e3 * none, 0)} to {plain(1e3 * paced, 0)} ms."
     )
     return told if paced < none else ""
 
@@ -247,7 +252,8 @@ def _one_call(ours: Ours) -> str:
 def _work(ours: Ours) -> str:
     most = max(value for name, value in ours.items() if name.startswith("compared"))
     held = max(value for name, value in ours.items() if name.startswith("held"))
-    told = f"To a pacer at the edge a packet costs a comparison or two, mean, with up to {plain(held, 0)} packets held."
+    told = f"A packet costs a pacer at the edge {plain(most, 1)} comparisons in the mean at most, with up to "
+    told += f"{plain(held, 0)} packets held."
     return told if most < 2 else ""
 
 
@@ -283,7 +289,7 @@ QUESTIONS = (
                 "cs244-many-flows",
                 "aggarwal-often",
             ),
-            "Beside others who do not": (
+            "Beside hosts that do not pace": (
                 "edge-fig13-early-adopters",
                 "edge-critical-mass",
                 "finding-early-adopters",
@@ -318,7 +324,7 @@ QUESTIONS = (
                 "edge-poisson",
             ),
             "With the number of edges": ("finding-edges",),
-            "For traffic that is no TCP": ("vishwanath-anomaly",),
+            "For traffic that is not TCP": ("vishwanath-anomaly",),
         },
     ),
     Question(

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paceline.gallery.entries import NOT_RUN, Entry
-from paceline.papers import papers
-from paceline.papers.claim import OUTCOMES, Evidence
+from paceline.papers import claims, papers
+from paceline.papers.claim import OUTCOMES, Claim, Evidence
 from paceline.papers.drawing import pacing_words
 from paceline.report.formatting import DASH, listed, plain
 
@@ -37,6 +37,8 @@ LONG = {
     "rtt": "round trip",
     "min": "least",
     "max": "greatest",
+    "cubic": "CUBIC",
+    "reno": "Reno",
 }
 #: What the names of sweeps and pacings stand for, by which claims call their numbers.
 _NAMES = (
@@ -58,8 +60,12 @@ _NONE = re.compile(
     r"(?<=− )none\b|(?<=\()none\b(?=[,)])|(?<=, )none(?=: )|\bnone(?= −)"
     r"|(?<=\bover )none\b(?! paced)|(?<=% of )none\b"
 )
+#: One of them is not several.
+_ONE_FLOW = re.compile(r"(?<![\w.−-])1 flows\b")
 #: In a note: the sweeps that show what it says, which the page has among its files.
 _SWEEPS = re.compile(r" ?\((?:why-[\w.-]+(?:, )?)+\)")
+#: In a note: what may be the name of a claim.
+_CLAIM = re.compile(r"\b[a-z][a-z0-9]*(?:-[a-z0-9]+)+\b")
 #: A heading is no longer, characters, if its first sentence is not.
 LONGEST_HEADING = 150
 #: As many pairs of numbers as a row of the overview has room for.
@@ -126,6 +132,7 @@ def plain_words(text: str) -> str:
     text = _SWEEPS.sub("", text)
     for name, words in _NAMES:
         text = name.sub(words, text)
+    text = _ONE_FLOW.sub("1 flow", text)
     return ", ".join(pacing_words(part) for part in _NONE.sub("unpaced", text).split(", "))
 
 
@@ -135,8 +142,18 @@ def criterion(row: Evidence) -> str:
 
 
 def note(entry: Entry) -> str:
-    """The note of a verdict without such labels."""
-    return _NONE.sub("unpaced", _SWEEPS.sub("", entry.record.verdict.note)) if entry.record else ""
+    """The note of a verdict without such labels, other claims by their place in a paper."""
+    if entry.record is None:
+        return ""
+    places = {claim.id: claim for claim in claims()}
+
+    def place(found: re.Match[str]) -> str:
+        claim = places.get(found[0])
+        if claim is None:
+            return found[0]
+        return _place(claim) if claim.paper == entry.claim.paper else f"{claim.paper}, {_place(claim)}"
+
+    return _CLAIM.sub(place, _NONE.sub("unpaced", _SWEEPS.sub("", entry.record.verdict.note)))
 
 
 def named(key: str) -> str:
@@ -145,6 +162,8 @@ def named(key: str) -> str:
 
 
 def _named(key: str) -> str:
+    if re.fullmatch(r"[A-Z]_\w+", key):  # a symbol with its index: B_new
+        return key
     first, comma, others = key.partition(", ")
     if comma and " " not in first:
         return f"{_named(first)}, {others}"
@@ -201,7 +220,11 @@ def met(entry: Entry) -> str:
 
 def where(entry: Entry) -> str:
     """Figure, table, or the section, which papers call by its number alone."""
-    text = entry.claim.where
+    return _place(entry.claim)
+
+
+def _place(claim: Claim) -> str:
+    text = claim.where
     return f"Section {text}" if re.match(r"[IVX]+\b", text) else text
 
 
@@ -239,7 +262,7 @@ def rest(shown: Sequence[Entry]) -> str:
     today = _of(shown, beside=True)
     found = [f"The others: {others}."] if others else []
     if today:
-        found.append(f"Of {len(today)} claims beside: {_told(today, (*OUTCOMES, NOT_RUN))}.")
+        found.append(f"Of {len(today)} claims of other papers and of our own: {_told(today, (*OUTCOMES, NOT_RUN))}.")
     return " ".join(found)
 
 

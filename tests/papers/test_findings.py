@@ -131,6 +131,7 @@ def test_early_adopters_need_the_expected_sign_of_each_tcp_and_access() -> None:
     assert other.verdict == "partly"
     assert sum(row.ok is False for row in other.evidence) == len(adopters.SIZES)
     assert "Not as expected: CUBIC, fast access" in other.note
+    assert "slow access, 5% paced: " in other.note
 
 
 def filled(factors: Mapping[str, float]) -> synthetic.Numbers:

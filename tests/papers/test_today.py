@@ -85,7 +85,7 @@ def test_one_pair_of_seeds_is_no_order() -> None:
 def test_what_two_seeds_leave_open_is_said_to_be_so() -> None:
     verdict = CUBIC.check(runs(like_the_papers(slower=-0.0016), length=Length(quick=True, seeds=2)))
     assert verdict.ours["short flows"].startswith("undecided")
-    assert "Undecided: short flows." in verdict.note
+    assert "Undecided: short flows finish sooner behind edge pacers." in verdict.note
 
 
 def test_bbr_is_not_asked_about_pacing_at_hosts() -> None:

@@ -106,8 +106,9 @@ def check_often(runs: Runs) -> Verdict:
             evidence.append(criteria.inform(row, gap_at(some, UTILISATION, number), words))
     other = [n for n in flows_of(runs["why-newreno"]) if gap_at(runs["why-newreno"], UTILISATION, n).high < 0]
     note = (
-        f"Paced Reno has less throughput at {_list(worse)} flows of {_list(flows)}; with NewReno at {_list(other)} "
-        "(why-newreno): what a flow makes of several losses in a window decides, which paced flows suffer together."
+        f"Of {_list(flows)} flows that were run, paced Reno has less throughput with {_list(worse)}, and paced NewReno "
+        f"with {_list(other)} (why-newreno): what a flow makes of several losses in a window decides, which paced "
+        "flows suffer together."
     )
     return Verdict(criteria.judge(evidence), {"worse_at_flows": worse}, {"worse": "often"}, note, evidence)
 

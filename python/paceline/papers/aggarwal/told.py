@@ -103,7 +103,7 @@ def check_short(runs: Runs, paced: str = PACED) -> Verdict:
         evidence.append(criteria.inform(f"time of {size} KB: paced over unpaced − 1", change, "relative"))
         used = criteria.mean(unpaced, "links.core.utilisation")
         evidence.append(criteria.inform(f"utilisation, {size} KB, unpaced", used, "how busy the link is"))
-    note = f"Paced transfers take so much longer than unpaced ones: {each(ours)}. {DECIDES}"
+    note = f"The time of paced transfers over that of unpaced ones, less 1: {each(ours)}. {DECIDES}"
     return Verdict(criteria.judge(evidence), ours, {"paced": "higher latencies"}, note, evidence)
 
 

@@ -145,9 +145,9 @@ def note(ours: Mapping[str, float]) -> str:
     )
     return (
         f"B_new of {enlarged()} packets leaves {ours['places that B_new leaves']:.0f} places once the link has been "
-        f"busy for its delay of {1e3 * DELAY:g} ms. The first loss of unpaced slow start comes so much later than over "
-        f"the simulator's link with {B_OLD}: {told}. Until the link has been busy for that long, the places that the "
-        "formula gives to the delay are free for a burst."
+        f"busy for its delay of {1e3 * DELAY:g} ms. By how much the first loss of unpaced slow start comes later than "
+        f"over the simulator's link with {B_OLD}: {told}. Until the link has been busy for that long, the places "
+        "that the formula gives to the delay are free for a burst."
     )
 
 

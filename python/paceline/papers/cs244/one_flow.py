@@ -165,9 +165,10 @@ def _note(runs: Runs, ours: Mapping[str, float]) -> str:
         f"{ours['original, first cut later, s']:.2f} s in the original and {ours['rerun, first cut later, s']:.2f} s "
         "in "
         "the rerun. Unpaced, it comes in the rerun "
-        f"{ours[FIRST_AFTER]:+.2f} s after the original's; the page's queue also holds what netem delays. "
-        f"What paced has carried more: {ahead('original')} in the original, {ahead('rerun')} in the rerun. "
-        "Slow start ends in many losses at once; how they are repaired decides who is ahead. In the rerun at most "
+        f"{abs(ours[FIRST_AFTER]):.2f} s {'after' if ours[FIRST_AFTER] > 0 else 'before'} the original's; the page's "
+        "queue also holds what netem delays. "
+        f"Carried paced, less unpaced: {ahead('original')} in the original, {ahead('rerun')} in the rerun. "
+        "Slow start ends in many losses at once; how they are repaired decides who is ahead. The rerun has at most "
         f"{ours[f'rerun, timeouts, {NONE}']:.0f} (unpaced) and {ours[f'rerun, timeouts, {PACED}']:.0f} (paced) "
         "timeouts a "
         f"run, where the page has none. {_slopes_told(ours)}{told}"
@@ -183,9 +184,9 @@ def _slopes_told(ours: Mapping[str, float]) -> str:
         )
 
     return (
-        "A window grows by a packet each round trip, or each second one, and the round trip with the queue: the last "
-        f"third of a tooth has of the slope of its first {kept('rerun') or 'none'} in the rerun, "
-        f"{kept('original') or 'none'} in the original."
+        "A window grows by a packet each round trip, or each second one, and the round trip with the queue. The slope "
+        f"of the last third of a tooth over that of its first is {kept('rerun') or 'not known'} in the rerun, and "
+        f"{kept('original') or 'not known'} in the original."
     )
 
 
@@ -219,7 +220,9 @@ def slopes(runs: Runs, ours: dict[str, float]) -> list[Evidence]:
                 continue
             ours[f"{name}, slope kept, {pacing}"] = round(kept.mean, 3)
             judged = (name, pacing) == ("rerun", NONE)
-            rows.append(criteria.below(words, kept, 1) if judged else criteria.inform(words, kept, "told"))
+            rows.append(
+                criteria.below(words, kept, 1) if judged else criteria.inform(words, kept, "beside the rerun's")
+            )
         gap = interval(left[1][seed] - left[0][seed] for seed in left[0] if seed in left[1])
         words = f"{name}: slope kept, paced − unpaced"
         if gap is None:

@@ -195,7 +195,7 @@ def note(runs: Runs, evidence: Sequence[Evidence]) -> str:
     ]
     if less:
         numbers = ", ".join(map(str, less))
-        text += f" Within a round trip paced ones share less evenly with so many flows: {numbers}."
+        text += f" Within a round trip paced ones share less evenly with {numbers} flows."
     moved = [
         f"{told(name)} {more_even(paced, unpaced, 100).mean:+.2f} and {more_even(paced, unpaced, 1000).mean:+.2f}"
         for name in (*CHOICES, "linux")

@@ -117,7 +117,7 @@ def check(runs: Runs) -> Verdict:
     note = (
         "A window that is open as far as a call needs sends 1 MB at once, or spread over one more round trip: "
         f"{time.mean:.1f} and {slow.mean:.1f} ms, where the paper prints 39 and 63. So unpaced has "
-        f"{ours['gain'].mean:.0%} more utilisation than paced, and not 38 %, as 63/39 - 1 = 62 % of the paper's own "
+        f"{ours['gain'].mean:.0%} more utilisation than paced, and not 38 %, as 63 / 39 − 1 = 62 % of the paper's own "
         f"times say too. Of the unpaced utilisation it is {own:.0%}, which is nearer to what is printed."
     )
     rounded = {name: round(value.mean, 3) for name, value in ours.items()}

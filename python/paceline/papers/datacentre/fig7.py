@@ -93,8 +93,8 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
         ", ".join(f"{round(gap, 2) + 0:+.0%} ({size})" for size, gap in found.items()) for found in (leads, tails)
     )
     text = (
-        f"At N* flows paced fills the link so much better than unpaced: {told}; the 99th percentile of its calls "
-        f"changes by {slowest}."
+        f"Utilisation of N* paced flows over that of unpaced ones, less 1: {told}; the 99th percentile of calls, "
+        f"likewise: {slowest}."
     )
     if min(leads.values()) > -ALIKE and max(leads.values()) > ALIKE:
         text += (
@@ -104,7 +104,8 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
         )
     twice = [(size, ahead(runs[f"why-twice-{size}"]).mean) for size in QUICK if f"why-twice-{size}" in runs]
     if twice:
-        text += f" At 2 N* flows it is {', '.join(f'{gap:+.0%} ({size} KB)' for size, gap in twice)} (why-twice)."
+        gaps = ", ".join(f"{gap:+.0%} ({size} KB)" for size, gap in twice)
+        text += f" The utilisation of 2 N* flows, likewise: {gaps} (why-twice)."
     return text
 
 

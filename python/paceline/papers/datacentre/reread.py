@@ -119,7 +119,7 @@ def check_single(runs: Runs) -> Verdict:
             used = criteria.mean(some, UTILISATION)
             evidence.append(criteria.inform(f"utilisation, {size} packets, {pacing}", used, "one flow"))
     told = each({name.rpartition(", ")[2]: value for name, value in ours.items()}, 1)
-    note = f"One paced flow carries so much more than an unpaced one: {told}. N* is 0.9 and 9.1 flows there."
+    note = f"What one paced flow carries over one unpaced, less 1: {told}. N* is 0.9 and 9.1 flows there."
     return Verdict(criteria.judge(evidence), ours, {"paced": "not behind"}, note, evidence)
 
 

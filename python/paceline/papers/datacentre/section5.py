@@ -120,7 +120,7 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
         )
 
     text = (
-        f"Port pacing leaves so much of the unpaced loss: {told(False)}; with windows that stay within the path "
+        f"Loss under port pacing over that of unpaced flows: {told(False)}; with windows that stay within the path "
         f"{told(True)}. It cannot take away the drops by which TCP finds out how much the path holds, for the sum of "
         "the "
         "flows' rates is what they try."

@@ -117,7 +117,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         sizes = curves.sizes(runs[place])
         for slot, share in enumerate(SHARES):
             found = [criteria.mean(at(runs[place], label(place, share), size), THROUGHPUT, MBPS) for size in sizes]
-            drawing.curve(ax, sizes, found, f"{share:.0%}", slot)
+            drawing.curve(ax, sizes, found, f"{100 * share:.0f} %", slot)
         ax.set_xlabel("buffer of the core link, KB")
         ax.set_ylabel("core throughput, Mbit/s")
         title = {"host": "share of hosts that pace", "edge": "share of edges that pace"}[place]

@@ -158,9 +158,9 @@ def note(ours: Mapping[str, float]) -> str:
         f"varies less than the pacer at {', '.join(beaten)}" if beaten else f"varies more, by {least - 1:.0%} or more"
     )
     return (
-        "The shortest path is the smoothest of all, and its maximum rate that of the dual problem. It is of "
-        "one who knows "
-        "what comes. A pacer does not, and is as smooth only where all is known, as of bursts that come at once. "
+        "The shortest path between arrivals and deadlines is the smoothest way out, and its maximum rate is that of "
+        "the dual problem. But it takes knowing all that will come. A pacer does not, and is as smooth only where all "
+        "is known, as of bursts that come at once. "
         f"Its variance of the rate over the least possible, with d of {held} ms: {lines}. Of Poisson packets it grows "
         "with the number of packets within d: the path looks past d, and spends the bound on keeping to the mean; the "
         "pacer goes no faster than what is known demands, so that it has spent the bound whenever more comes. "
@@ -181,7 +181,7 @@ def check_burstiness(runs: Runs) -> Verdict:
             criteria.within(f"spread of the rate over its mean, {within}", each["pacer"], round(formula, 4))
         )
         ours[within] = round(each["pacer"].mean, 4)
-        told = {"path": "the shortest path's, of one who knows all", "intervals": "counted in intervals of d"}
+        told = {"path": "the shortest path's, which knows all arrivals", "intervals": "counted in intervals of d"}
         for key, words in told.items():
             evidence.append(criteria.inform(f"the same, {words}, {within}", each[key], f"eq. (2): {formula:.4f}"))
         ours[f"path, {within}"] = round(each["path"].mean, 4)
@@ -193,9 +193,9 @@ def check_burstiness(runs: Runs) -> Verdict:
     paths = {delay: ours[f"path, {load() * delay:g} packets within d"] / burstiness(delay) for delay in DELAYS}
     counted = {delay: spread_of(runs[POISSON], delay)["intervals"].mean / burstiness(delay) for delay in DELAYS}
     text = (
-        f"Over eq. (2), with d of {', '.join(map(str, DELAYS))} ms: {_list(off)}. It falls with d as the "
-        "formula does, and "
-        f"is above it. The shortest path, of one who knows all, has {_list(paths)}: it falls as 1 / (λ d). No "
+        f"The pacer's spread over that of eq. (2), with d of {', '.join(map(str, DELAYS))} ms: {_list(off)}. It falls "
+        "with d as the formula does, and "
+        f"is above it. The shortest path, which knows all arrivals, has {_list(paths)}: it falls as 1 / (λ d). No "
         "choice of "
         "what is measured moves the pacer's to the formula at each d: counted in intervals of d it is "
         f"{_list(counted)}, "
@@ -244,7 +244,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     delay = DELAYS[-1]
     _, found = next(exits.by_run(at(runs[POISSON], delay)))
     for slot, (words, releases) in enumerate(
-        (("the pacer", found.releases), ("who knows all", exits.path(found, delay * 1e-3)))
+        (("the pacer", found.releases), ("the shortest path", exits.path(found, delay * 1e-3)))
     ):
         shown = (releases[:-1] > found.window[0]) & (releases[:-1] < found.window[0] + 1)
         rate = found.sizes[:-1] * 8e-6 / np.diff(releases)
@@ -265,7 +265,7 @@ def draw_burstiness(runs: Runs) -> Sequence[Picture]:
     """Spread over the number of packets within d, with eq. (2)."""
     figure, (ax,) = drawing.axes(1, (5.6, 3.6))
     within = [load() * delay for delay in DELAYS]
-    for slot, (key, words) in enumerate((("pacer", "the pacer"), ("path", "who knows all"))):
+    for slot, (key, words) in enumerate((("pacer", "the pacer"), ("path", "the shortest path"))):
         drawing.curve(ax, within, [spread_of(runs[POISSON], delay)[key] for delay in DELAYS], words, slot)
     drawing.law(ax, within, [burstiness(delay) for delay in DELAYS], "eq. (2)", 2)
     drawing.logarithmic(ax, "x", within)

@@ -125,14 +125,14 @@ def note(runs: Runs, evidence: Sequence[Evidence], ours: Mapping[str, float]) ->
     )
     failed = [row.statistic.partition(":")[0].removeprefix("goodput, ") for row in evidence if row.ok is False]
     shares = "; ".join(
-        f"{access} access, {label.removeprefix('host ideal ')}: "
+        f"{access} access, {float(label.rpartition(' ')[2]):.0%} paced: "
         f"{gap(runs[f'why-share-{access}'].where({'pacing': label}), 5).mean:+.1%}"
         for access in ACCESS
         for label in labels(runs, access)
     )
     return (
-        "Whether early adopters lose hangs on their TCP and their access links: at 5 and 10 KB paced hosts get "
-        f"{told}. "
+        "Whether early adopters lose hangs on their TCP and their access links: what paced hosts get over the others, "
+        f"less 1, at 5 and 10 KB: {told}. "
         + (f"Not as expected: {'; '.join(failed)}. " if failed else "All is as expected. ")
         + "How far: 300 of 1000 hosts, over 100 Mbit/s and round trips of 250 ms"
         + ("; Reno at 5 KB with " if shares else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -234,7 +235,7 @@ def note(runs: Runs, evidence: Sequence[Evidence], ours: Mapping[str, float | No
         "is not known, for some seed never reaches it" if exact is None else f"grows as the number to the {exact:.2f}"
     )
     told = "; ".join(
-        f"{row.criterion}, {row.statistic.split(', ')[1]}: {row.value:+.1f} Mbit/s"
+        f"{re.sub(r'^edge ', 'a bound of ', row.criterion)}, {row.statistic.split(', ')[1]}: {row.value:+.1f} Mbit/s"
         for row in evidence
         if row.ok is None and isinstance(row.value, float) and row.criterion.startswith(("edge ", "access"))
     )
@@ -265,7 +266,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     if even:
         drawing.law(right, list(even), list(even.values()), "evenly spaced streams", 4, linestyle=":")
     drawing.logarithmic(right, "y", (3, 5, 10, 20, 30))
-    right.set_ylabel(f"buffer for {TARGET:.0%} of the core, KB")
+    right.set_ylabel(f"buffer for {100 * TARGET:.0f} % of the core, KB")
     for ax in (left, right):
         drawing.logarithmic(ax, "x", edges)
         ax.set_xlabel("edges that share 1000 flows")

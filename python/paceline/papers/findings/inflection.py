@@ -322,17 +322,17 @@ def note(places: Map) -> str:
 
     table = ". ".join(f"Calls of {call} KB, {'; '.join(line(call, rtt) for rtt in ROUND_TRIPS)}" for call in CALLS)
     always = [cell for cell in CELLS if everywhere(places[cell])]
-    near, held = sum(alike(places[cell]) for cell in always), sum(cell.holds for cell in never)
+    near, held = sum(alike(places[cell]) for cell in always), [cell for cell in never if cell.holds]
     return (
         f"{'N* alone does not say it: by' if len(inside) < len(CELLS) / 2 else 'By'} the use of the link unpaced "
         f"overtakes at {ranges} times N*, between N* and 2 N* in {len(inside)} of {len(CELLS)} cells, and in "
-        f"{len(never)} paced never leads, {held} of them with a buffer that holds a call. By the mean time of a call "
-        f"it is the same in {near} of the {len(always)} cells that have a point under every seed; by the 99th "
-        f"percentile paced calls are still the shorter ones at the most flows that were run in {len(tails)} of "
-        f"{len(CELLS)} cells: who waits for the slowest call may pace far beyond the point. Where unpaced overtakes, "
-        f"over N*, for N* of {', '.join(map(str, N_STARS))}, in the median of seeds. {table}. How far: calls back to "
-        "back over kept connections on four pairs of hosts, 1 Gbit/s, CUBIC of 2010, 8 to 24 s a run; never is no lead "
-        "of paced from half of N* on, and none to 16 no end up to 16 N*."
+        f"{len(never)} paced never leads, {'all' if held == never else len(held)} of them with a buffer that holds a "
+        f"call. By the mean time of a call it is the same in {near} of the {len(always)} cells that have a point under "
+        f"every seed; by the 99th percentile paced calls are still the shorter ones at the most flows that were "
+        f"run in {len(tails)} of {len(CELLS)} cells: who waits for the slowest call may pace far beyond the point. "
+        f"Where unpaced overtakes, over N*, for N* of {', '.join(map(str, N_STARS))}, in the median of seeds. {table}. "
+        "How far: calls back to back over kept connections on four pairs of hosts, 1 Gbit/s, CUBIC of 2010, 8 to 24 s "
+        "a run; never is no lead of paced from half of N* on, and none to 16 no end up to 16 N*."
     )
 
 

@@ -128,7 +128,7 @@ def note(runs: Runs) -> str:
     return (
         f"{'Yes' if 100 in needy[EXACT] else 'No'}: of {len(flows)} numbers of flows from {flows[0]} to {flows[-1]} "
         f"they need more at {len(needy[EXACT])} if they pace by exactly a window a round trip, and at "
-        f"{len(needy[LINUX])} by Linux's rule. By the number of flows that is so many packets: {told(EXACT)} by "
+        f"{len(needy[LINUX])} by Linux's rule. In packets, by the number of flows: {told(EXACT)} by "
         f"exactly a window a round trip; {told(FASTER)} a fifth faster; {told(LINUX)} by Linux's rule. How far: Reno "
         f"with SACK, 1180 packets a round trip of 100 ms, 98 % of the link"
         f"{'; exact and by Linux, ' + others if others else ''}."

@@ -196,8 +196,8 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
     many = [words for name, words in PAPERS.items() if name != "dc-two" and abs(ours[words]) > HANGS]
     return (
         f"The rule moves the use of the link by more than {HANGS:.0%}, in the mean, {where}. Of the papers' networks "
-        f"of forty flows or more it does so in {'; '.join(many) or 'none'}. So much more of the link "
-        "is used where departures go first rather than arrivals, by the number of unpaced flows: "
+        f"of forty flows or more it does so in {'; '.join(many) or 'none'}. What the link "
+        "carries where departures go first over where arrivals do, less 1, by the number of unpaced flows: "
         f"{each('five', NONE)} with {WORDS['five']}; {each('equal', NONE)} with {WORDS['equal']}; "
         f"{each('drawn', NONE)} with {WORDS['drawn']}. The same of hosts that pace: {each('five', PACED)}; "
         f"{each('equal', PACED)}; {each('drawn', PACED)}. Of the drops unpaced, where arrivals go first, {shares} fell "

@@ -131,7 +131,7 @@ def check(runs: Runs) -> Verdict:
         words = f"steps a packet, a pacer of flows − QLBP, {counted(flows)}"
         evidence.append(criteria.order(words, more) if flows > 1 else criteria.inform(words, more, "one flow"))
         evidence.append(
-            criteria.inform(f"steps a packet, a pacer of flows, {counted(flows)}", of(some, "steps"), "told")
+            criteria.inform(f"steps a packet, a pacer of flows, {counted(flows)}", of(some, "steps"), "of all kinds")
         )
         for name, digits in (("rates", 3), ("steps", 3), ("compared", 3), ("known", 1)):
             ours[f"{name}, {flows} flows"] = round(of(some, name).mean, digits)

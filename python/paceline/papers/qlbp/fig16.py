@@ -259,7 +259,7 @@ def _over(values: Sequence[float]) -> Interval:
 
 
 def draw(runs: Runs) -> Sequence[Picture]:
-    """As in the paper, on logarithmic scales to base 2."""
+    """As in the paper, on logarithmic scales, which are named in seconds and not in powers of 2."""
     figure, (ax,) = drawing.axes(1, (6.2, 4.2))
     unpaced = runs["none"]
     curves = [("unpaced", unpaced)]
@@ -270,8 +270,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
         drawing.curve(ax, lengths, values, words, slot, markersize=3)
     half = (1 - PRINTED["cv_cut_at_5ms"]) * variation.mean(variation.by_seed(unpaced, FINEST_S)).mean
     drawing.printed(ax, FINEST_S, half, "half of the unpaced", offset=(10, -2))
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log", base=2)
+    drawing.logarithmic(ax, "x", (0.01, 0.1, 1, 10, 100))
+    drawing.logarithmic(ax, "y", (0.1, 0.2, 0.5, 1))
     ax.set_xlabel("length of an interval, s")
     ax.set_ylabel("coefficient of variation of bytes in an interval")
     drawing.legend(ax, loc="upper right")

@@ -76,9 +76,9 @@ def check(runs: Runs) -> Verdict:
         "Q_max 80": "above host pacing beyond 30 packets",
         "Q_max 160": "above host pacing everywhere",
     }
-    informing = [Evidence(row.statistic, row.value, row.interval, "informs", None) for row in other]
+    informing = [Evidence(row.statistic, row.value, row.interval, "an experiment", None) for row in other]
     informing += [
-        Evidence(row.statistic, row.value, row.interval, "informs", None) for row in doubling(runs, WHY_PREFIX)
+        Evidence(row.statistic, row.value, row.interval, "an experiment", None) for row in doubling(runs, WHY_PREFIX)
     ]
     words = "All three orders hold." if outcome == "reproduced" else note(runs, evidence, other)
     return Verdict(outcome, ours, theirs, words, evidence + informing)

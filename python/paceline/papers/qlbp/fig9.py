@@ -182,7 +182,7 @@ def departures(run: Result) -> npt.NDArray[np.float64]:
 
 def informing(row: Evidence) -> Evidence:
     """A row that does not count."""
-    return Evidence(row.statistic, row.value, row.interval, "informs: another window", None)
+    return Evidence(row.statistic, row.value, row.interval, "another window", None)
 
 
 def draw(runs: Runs) -> Sequence[Picture]:

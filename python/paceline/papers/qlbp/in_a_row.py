@@ -20,6 +20,7 @@ from paceline.papers.qlbp.dumbbell import ASSUMPTIONS, BUFFER, RATE, ROUTERS, UT
 from paceline.scenario import Scenario
 
 PACERS = (0, 1, 2, 3)
+NUMBERS = ("none", "one", "two", "three")
 QUEUES = (10, 40)
 SIZES = (5, 20)
 #: The paper's interval for TCP traffic, s (section IV-C2); and delays of the links of a row, ms: 20 in all.
@@ -116,8 +117,8 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
     for size in QUEUES:
         for buffer in SIZES:
             where = f"Q_max {size}, {buffer} packets"
-            each = ", ".join(
-                f"{ours[f'CV, {count} pacers, {where}']:.2f}, "
+            each = "; ".join(
+                f"{NUMBERS[count]} {ours[f'CV, {count} pacers, {where}']:.2f}, "
                 f"{criteria.mean(at(runs[label(count, size)], buffer), LOSS).mean:.2%} and "
                 f"{ours[f'utilisation, {count} pacers, {where}']:.1%}"
                 for count in PACERS
@@ -125,7 +126,7 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
             parts.append(f"{where}: {each}")
     wide = ", ".join(f"{criteria.mean(at(runs[f'why-window-{count}'], SIZES[0]), LOSS).mean:.2%}" for count in PACERS)
     return (
-        "Variation in 5 ms, loss and utilisation of the core with none to three pacers in each row: "
+        "Variation in 5 ms, loss and utilisation of the core by the number of pacers. "
         f"{'. '.join(parts)}. "
         "TCP answers less loss by sending more, so that each pacer adds to the use of the link, and to the delay. "
         f"With windows of 64, Q_max {QUEUES[-1]} and {SIZES[0]} packets loss is {wide} (why-window)."

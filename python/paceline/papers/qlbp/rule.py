@@ -220,7 +220,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         others = [point(name) for name in OTHERS]
         words = "others, D_max 40 ms"
         drawing.curve(ax, [x for x, _ in others], [y for _, y in others], words, 2, linestyle="none")
-        ax.set_ylim(0, 1)
+        ax.set_ylim(0, 1.06)  # a mark near 1 is not cut
         drawing.logarithmic(ax, "x", (10, 20, 50, 100, 200))
         ax.set_xlabel("longest pacing delay, ms")
         ax.set_title(f"load {load:g}", fontsize="medium", loc="left", color=drawing.INK)

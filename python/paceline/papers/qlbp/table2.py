@@ -79,8 +79,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     )
     left.set_ylabel("pacing queue, packets")
     right.set_ylabel("pacing delay, ms")
-    drawing.from_zero(left)
-    right.set_ylim(0, 9)
+    left.set_ylim(-0.4, 11)  # crosses at 0 are not cut
+    right.set_ylim(-0.4, 9)
     drawing.legend(left, loc="lower right")
     caption = (
         "Queue and delay of a constant source in QLBP (mu_min 2, mu_max 10 Mbit/s, Q_max 10 packets of 1000 B): "

@@ -184,7 +184,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     under = (-17, -27)  # beside a cross stand our marks
     for row in range(len(METHODS)):
         drawing.printed(
-            left, row, 100 * PRINTED["utilisation"][row], f"{PRINTED['utilisation'][row]:.2%}", offset=under
+            left, row, 100 * PRINTED["utilisation"][row], f"{100 * PRINTED['utilisation'][row]:.2f} %", offset=under
         )
         drawing.printed(right, row, PRINTED["mean_delay_ms"][row], f"{PRINTED['mean_delay_ms'][row]} ms", offset=under)
     for ax in (left, right):

@@ -43,10 +43,16 @@ def note(variant: str, found: Mapping[str, Sequence[Evidence]], runs: Runs) -> s
     """What holds, and why what does not."""
     told = []
     for outcome in ANSWERS.values():
-        named = [name for name, rows in found.items() if word(rows) == outcome]
-        if named:
-            told.append(f"{outcome.capitalize()}: {', '.join(named)}.")
+        said = [_within(QUESTIONS[name].says) for name, rows in found.items() if word(rows) == outcome]
+        if said:
+            told.append(f"{outcome.capitalize()}: {'; '.join(said)}.")
     return " ".join([*told, why.sentence(variant, runs)]).strip()
+
+
+def _within(sentence: str) -> str:
+    """It as part of another: without its end, and without its capital unless that is of a name."""
+    text = sentence.removesuffix(".")
+    return text if text[:2].isupper() else text[0].lower() + text[1:]
 
 
 def beside(name: str, results: Results) -> list[Evidence]:

@@ -383,6 +383,11 @@ def test_notes_are_shortened_at_sentences(results: Path) -> None:
     assert sentences.met(standing(results, "zhao-fig2")) == "1 of 2 criteria met"
 
 
+def test_a_long_second_sentence_of_a_note_is_left_to_its_page(tmp_path: Path) -> None:
+    samples.keep(tmp_path, "dc-poi", "partly", note=f"No. By setting: {'51.4 % and 51.6 %, ' * 40}all.")
+    assert sentences.short_note(standing(tmp_path, "dc-poi")) == "No."
+
+
 def test_the_command_writes_a_site(results: Path, command: Command) -> None:
     done = command("gallery", results, "--out", "site")
     assert (done.returncode, done.stdout, done.stderr) == (0, "site/index.html\n", "")

@@ -68,6 +68,8 @@ _SWEEPS = re.compile(r" ?\((?:why-[\w.-]+(?:, )?)+\)")
 _CLAIM = re.compile(r"\b[a-z][a-z0-9]*(?:-[a-z0-9]+)+\b")
 #: A heading is no longer, characters, if its first sentence is not.
 LONGEST_HEADING = 150
+#: Two sentences of a note under a thumbnail are no longer, characters.
+LONGEST_NOTE = 600
 #: As many pairs of numbers as a row of the overview has room for.
 MOST_PAIRS = 4
 
@@ -195,8 +197,10 @@ def pairs(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str,
 
 
 def short_note(entry: Entry) -> str:
-    """The first sentence of a note, or two where the claim did not come out; ``Fig. 2`` and ``eq. (3)`` end none."""
-    return " ".join(_sentences(note(entry).strip())[: 1 if entry.standing == "reproduced" else 2])
+    """The first sentence of a note, or two, if short, of what did not come out; ``Fig. 2`` and ``eq. (3)`` end none."""
+    first, *others = _sentences(note(entry).strip())
+    two = " ".join([first, *others[:1]])
+    return first if entry.standing == "reproduced" or len(two) > LONGEST_NOTE else two
 
 
 def heading(entry: Entry) -> str:

@@ -191,7 +191,7 @@ def test_at_n_star_flows_ten_percent_is_alike() -> None:
     shorter = ALIKE.check(synthetic.runs(ALIKE, numbers(1.05, 0.5)))  # Fig. 7(c) alone is another
     missed = [row.statistic.partition(":")[0] for row in shorter.evidence if row.ok is False]
     assert missed == ["99th percentile"] * len(fig7.FULL)
-    assert "changes by -50% (40 KB)" in shorter.note
+    assert "99th percentile of calls by -50% (40 KB)" in shorter.note
 
 
 # --- Fig. 8

@@ -92,10 +92,7 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
     told, slowest = (
         ", ".join(f"{round(gap, 2) + 0:+.0%} ({size})" for size, gap in found.items()) for found in (leads, tails)
     )
-    text = (
-        f"Utilisation of N* paced flows over that of unpaced ones, less 1: {told}; the 99th percentile of calls, "
-        f"likewise: {slowest}."
-    )
+    text = f"With N* flows pacing changes the use of the link by {told}, and the 99th percentile of calls by {slowest}."
     if min(leads.values()) > -ALIKE and max(leads.values()) > ALIKE:
         text += (
             " That agrees with the paper's Theorem 1, by which N* bounds the point of inflection from below, better "
@@ -105,7 +102,7 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
     twice = [(size, ahead(runs[f"why-twice-{size}"]).mean) for size in QUICK if f"why-twice-{size}" in runs]
     if twice:
         gaps = ", ".join(f"{gap:+.0%} ({size} KB)" for size, gap in twice)
-        text += f" The utilisation of 2 N* flows, likewise: {gaps} (why-twice)."
+        text += f" With 2 N* flows it changes the use of the link by {gaps} (why-twice)."
     return text
 
 

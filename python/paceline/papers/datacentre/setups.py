@@ -218,7 +218,7 @@ def note(runs: Runs, evidence: Sequence[Evidence]) -> str:
 
 def draw(runs: Runs) -> Sequence[Picture]:
     """By how much paced is ahead in each set-up, with few flows and with many."""
-    figure, (ax,) = drawing.axes(1, (7.2, 4.2))
+    figure, (ax,) = drawing.axes(1, (5.8, 4.4))
     places = list(range(len(SETUPS)))
     for slot, words in enumerate(("half of N* flows", "twice N* flows")):
         gaps = [ahead(runs[name], flows_of(runs[name])[slot]) for name in SETUPS]

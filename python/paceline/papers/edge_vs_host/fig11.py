@@ -165,7 +165,7 @@ def _note(runs: Runs, evidence: Sequence[Evidence]) -> str:
 
 def draw(runs: Runs) -> Sequence[Picture]:
     """The paper's one panel."""
-    figure, (ax,) = drawing.axes(1, (6.0, 3.8))
+    figure, (ax,) = drawing.axes(1, (5.6, 3.8))
     curves.lines(ax, runs["main"], GOODPUT, KBPS, slot=2)
     ax.set_ylabel("goodput of a flow, kbit/s")
     drawing.legend(ax, loc="lower right")

@@ -145,7 +145,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
 
 def draw_loss(runs: Runs) -> Sequence[Picture]:
     """Loss at the core, and what a queue of one packet less makes of it."""
-    figure, (ax,) = drawing.axes(1, (6.0, 3.6))
+    figure, (ax,) = drawing.axes(1, (5.6, 3.6))
     curves.lines(ax, runs["main"], LOSS, 0.01)
     names = {pacing: f"{pacing}, one packet less" for pacing in LABELS}
     curves.lines(ax, runs["why-one-packet-less"], LOSS, 0.01, names=names, linestyle="--", markerfacecolor="none")

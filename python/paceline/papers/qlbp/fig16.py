@@ -260,7 +260,7 @@ def _over(values: Sequence[float]) -> Interval:
 
 def draw(runs: Runs) -> Sequence[Picture]:
     """As in the paper, on logarithmic scales, which are named in seconds and not in powers of 2."""
-    figure, (ax,) = drawing.axes(1, (6.2, 4.2))
+    figure, (ax,) = drawing.axes(1, (5.6, 4.2))
     unpaced = runs["none"]
     curves = [("unpaced", unpaced)]
     curves += [(f"Q_max {size}", runs["paced"].where({"pacing.q_max": label(size)})) for size in QUEUES]

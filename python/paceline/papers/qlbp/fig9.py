@@ -187,7 +187,7 @@ def informing(row: Evidence) -> Evidence:
 
 def draw(runs: Runs) -> Sequence[Picture]:
     """Packets by time, as the paper's Fig. 9 and 10: a tick a packet, half a second of each."""
-    figure, (ax,) = drawing.axes(1, (8.0, 2.4))
+    figure, (ax,) = drawing.axes(1, (5.8, 2.4))
     rows = [("tcp", "none", "TCP, unpaced"), ("tcp", "qlbp", "TCP, paced"), ("cbr-3m", "qlbp", "3 Mbit/s, paced")]
     for row, (name, method, _words) in enumerate(rows):
         times = departures(at(runs, name, method)[0])

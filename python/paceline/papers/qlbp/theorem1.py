@@ -140,7 +140,7 @@ def check(runs: Runs) -> Verdict:
 
 def draw(runs: Runs) -> Sequence[Picture]:
     """Delays against the rate over mu_max, in units of the bound's own ms."""
-    figure, (ax,) = drawing.axes(1, size=(6.4, 3.6))
+    figure, (ax,) = drawing.axes(1, size=(5.6, 3.6))
     for slot, (name, case) in enumerate(CASES.items(), start=1):
         fastest = steady.megabits(case.setting.mu_max)
         rates = steady.rates(runs[name])

@@ -164,7 +164,7 @@ def approximation(lag: float, alpha: float) -> float:
 
 def draw(runs: Runs) -> Sequence[Picture]:
     """Covariances over the source's variance against the lag, lines the theorem's."""
-    figure, (ax,) = drawing.axes(1, size=(6.4, 3.8))
+    figure, (ax,) = drawing.axes(1, size=(5.6, 3.8))
     fine = np.linspace(0, 0.4, 161)
     variance = float(on_off.covariance(0.0, PEAK, ON, OFF)) / 1e12
     settings = [(BEFORE, "83333 B", "before", 0)]

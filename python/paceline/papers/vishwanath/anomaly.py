@@ -149,7 +149,7 @@ def worst(losses: Mapping[int, Mapping[int, float]]) -> str:
 
 def draw(runs: Runs) -> Sequence[Picture]:
     """Loss of real-time traffic over the buffer."""
-    figure, (ax,) = drawing.axes(1, (6.2, 3.8))
+    figure, (ax,) = drawing.axes(1, (5.6, 3.8))
     for slot, (name, results) in enumerate(runs.items()):
         some = loss_by_seed(results)
         values = [interval(by.values()) or Interval(0.0, None, 0) for by in some.values()]

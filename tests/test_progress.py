@@ -15,6 +15,9 @@ from typing import Any
 import paceline as pl
 import pytest
 from conftest import TINY, Command
+from hypothesis import given
+from hypothesis import strategies as st
+from paceline.runs.driver import Costs
 
 QUIET_VERBS: dict[str, tuple[str, ...]] = {
     "run": ("tiny.toml", "--seeds", "5", "--threads", "2"),
@@ -165,3 +168,44 @@ def test_a_program_that_imports_paceline_keeps_its_handler() -> None:
     code = "import signal, paceline; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert signal.getsignal(signal.SIGINT) is not None
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.data())
+def test_what_is_done_is_counted_by_time(wanted: list[int], data: st.DataObject) -> None:
+    """Against sums that are made anew each time; settings of which no run has finished count as the mean of all."""
+    costs = Costs()
+    for setting in wanted:
+        costs.expect(str(setting))
+    finished: list[tuple[int, float]] = []
+    for setting in wanted[: data.draw(st.integers(0, len(wanted)))]:
+        finished.append((setting, data.draw(st.floats(0.01, 100))))
+        costs.learn(str(setting), finished[-1][1])
+        spent = {one: [cost for name, cost in finished if name == one] for one in set(wanted)}
+        mean = sum(cost for _, cost in finished) / len(finished)
+        total = sum(sum(spent[one]) / len(spent[one]) if spent[one] else mean for one in wanted)
+        assert costs.share(0.5) == pytest.approx(min(1.0, (sum(cost for _, cost in finished) + 0.5 * mean) / total))
+        assert costs.of("none such") == pytest.approx(mean)
+    if len(finished) == len(wanted):
+        assert costs.share(0) == pytest.approx(1.0)
+
+
+def test_a_look_at_what_is_done_costs_the_same_in_a_large_sweep() -> None:
+    """Ten looks a second are made: of 100,000 settings one took seconds, and runs waited for it."""
+    costs = Costs()
+    for setting in range(20_000):
+        costs.expect(str(setting))
+    calls = 0
+
+    def count(_frame: types.FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    for setting in range(10_000):
+        costs.learn(str(setting), 1.0)
+    sys.setprofile(count)
+    try:
+        done = costs.share(1.0)
+    finally:
+        sys.setprofile(None)
+    assert done == pytest.approx(0.50005)
+    assert calls < 20

@@ -29,6 +29,8 @@ _POLL_S = 0.1
 _OTHERS_S = 0.5
 #: After so long with nothing to do but wait it is said for whom.
 _PATIENCE_S = 2.0
+#: What a run costs at least, s: one of no time would be nothing of what is done.
+_LEAST_S = 1e-6
 
 
 class Driver:
@@ -211,35 +213,54 @@ class Driver:
 
 
 class Costs:
-    """What a run of each setting costs, learnt from those that have finished; others are taken for the mean of all."""
+    """What a run of each setting costs, learnt from those that have finished; others are taken for the mean of all.
+
+    Sums are kept, not made anew: they are asked for many times a second, of sweeps of a hundred thousand settings.
+    """
 
     def __init__(self) -> None:
         self._wanted: dict[str, int] = {}
         self._finished: dict[str, int] = {}
         self._spent: dict[str, float] = {}
+        self._all_finished = 0
+        self._all_spent = 0.0
+        #: Expected time of all runs of settings of which one has finished, s, and how many runs the others have.
+        self._known_s = 0.0
+        self._unknown = 0
 
     def expect(self, setting: str) -> None:
         """A run of this setting is wanted."""
         self._wanted[setting] = self._wanted.get(setting, 0) + 1
+        if setting in self._finished:
+            self._known_s += self._spent[setting] / self._finished[setting]
+        else:
+            self._unknown += 1
 
     def learn(self, setting: str, cpu_s: float) -> None:
         """A run of this setting has finished."""
+        cpu_s = max(cpu_s, _LEAST_S)
+        wanted = self._wanted.get(setting, 0)
+        if setting in self._finished:
+            self._known_s -= wanted * self._spent[setting] / self._finished[setting]
+        else:
+            self._unknown -= wanted
         self._finished[setting] = self._finished.get(setting, 0) + 1
         self._spent[setting] = self._spent.get(setting, 0.0) + cpu_s
+        self._known_s += wanted * self._spent[setting] / self._finished[setting]
+        self._all_finished += 1
+        self._all_spent += cpu_s
 
     def of(self, setting: str) -> float | None:
         """Expected processor time, s; ``None`` while nothing has finished."""
         if setting in self._finished:
             return self._spent[setting] / self._finished[setting]
-        return sum(self._spent.values()) / sum(self._finished.values()) if self._finished else None
+        return self._all_spent / self._all_finished if self._all_finished else None
 
     def share(self, running: float) -> float:
         """How much is done, 0 to 1, of all that is wanted; `running` is the runs under way, added up."""
-        mean = self.of("") or 1.0
-        cost = {setting: self.of(setting) or mean for setting in self._wanted}
-        total = sum(cost[setting] * count for setting, count in self._wanted.items())
-        done = sum(cost[setting] * min(count, self._wanted[setting]) for setting, count in self._finished.items())
-        return min(1.0, (done + running * mean) / total) if total else 1.0
+        mean = self._all_spent / self._all_finished if self._all_finished else 1.0
+        total = self._known_s + self._unknown * mean
+        return min(1.0, (self._all_spent + running * mean) / total) if total > 0 else 1.0
 
 
 def with_settings(point: Point, run: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Figure:
         file: of it, from the site's root.
         small: its first panel, the thumbnail.
         tall: the same with its panels stacked, for a narrow page; empty where that would be the same.
-        width, height, tall_width, tall_height: px.
+        width, height, small_width, small_height, tall_width, tall_height: px.
         caption: what is seen.
         drawn: the picture within the page, whose script answers in it; ``None`` for one of an earlier version.
         svg: its text, by which equal pictures are found.
@@ -52,6 +52,8 @@ class Figure:
     tall: str
     width: int
     height: int
+    small_width: int
+    small_height: int
     tall_width: int
     tall_height: int
     caption: str
@@ -177,17 +179,20 @@ def _figures(entry: Entry, out: Path) -> Iterator[Figure]:
             continue  # its page says so
         panels = pictures.panels(whole)
         tall = pictures.stacked(whole, panels) if panels else None
+        small = pictures.stacked(whole, panels[:1]) if panels else whole
         place = f"pictures/{entry.claim.id}"
         _write(out / place / f"{one['name']}.svg", whole.svg)
         if tall:
             _write(out / place / f"{one['name']}-tall.svg", tall.svg)
-            _write(out / place / f"{one['name']}-small.svg", pictures.stacked(whole, panels[:1]).svg)
+            _write(out / place / f"{one['name']}-small.svg", small.svg)
         yield Figure(
             f"{place}/{one['name']}.svg",
             f"{place}/{one['name']}{'-small' if tall else ''}.svg",
             f"{place}/{one['name']}-tall.svg" if tall else "",
             whole.width,
             whole.height,
+            small.width,
+            small.height,
             tall.width if tall else 0,
             tall.height if tall else 0,
             one["caption"],

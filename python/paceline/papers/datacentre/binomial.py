@@ -157,7 +157,9 @@ def note(runs: Runs, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     told = ", ".join(f"{theirs[f'{flows} flows']:.2f} ({flows})" for flows in FLOWS)
     mine = ", ".join(f"{ours[f'{flows} flows']:.2f} ({flows})" for flows in FLOWS)
     return (
-        f"Coefficient of variation by the number of flows: {mine}; the law's: {told}; furthest apart at {worst}. "
+        f"Paced flows with constant windows vary by {min(ours[name] / theirs[name] for name in ours):.0%} to "
+        f"{max(ours[name] / theirs[name] for name in ours):.0%} of what the law says, least at {worst}. Coefficient of "
+        f"variation by the number of flows: {mine}; the law's: {told}. "
         f"Feedback decides: the same rates without it, at random phases, have {each('why-open')} (why-open). Packets "
         "that "
         "come together leave the bottleneck one after the other, so their acknowledgements come, and the next packets "

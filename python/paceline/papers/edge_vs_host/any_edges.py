@@ -130,15 +130,17 @@ def note(runs: Runs) -> str:
         for held in DELAYS
         if loss(runs[f"{count}-{one:g}"], held).mean > float(edge_delay.loss_bound(one, held))
     ]
-    exceeded = f"at {len(beyond)} points, the first {beyond[0]}" if beyond else "at none of those run"
+    points = len(LOADS) * len(edges) * len(DELAYS)
+    exceeded = f" (the first: {beyond[0]})" if beyond else ""
     waits = [1e3 * criteria.mean(at(runs[f"{n}-{load:g}"], delay), DELAY).mean for n in (edges[0], edges[-1])]
     most = max(loss(runs[f"why-buffer-{count}"], delay).mean for count in edges)
     kept = "within the bound" if most < bound else "beyond the bound"
     alone, buffered = f"why-finish-{edges[-1]}", {count: f"why-buffer-{count}" for count in edges}
     return (
-        f"Loss at load {load:g} with d = {delay} ms, by the number of edges: "
-        f"{each({count: f'{count}-{load:g}' for count in edges})}; eq. (3) allows {bound:.1%} and is exceeded "
-        f"{exceeded}. Streams of many edges meet at random, however even each is, and a link without a buffer loses of "
+        f"At {len(beyond)} of {points} points more is lost than eq. (3) allows{exceeded}. At load {load:g} with d = "
+        f"{delay} ms, where it allows {bound:.1%}, loss is, by the number of edges, "
+        f"{each({count: f'{count}-{load:g}' for count in edges})}. Streams of many edges meet at random, however "
+        "even each is, and a link without a buffer loses of "
         f"them as it does of Poisson packets. Nor has an edge much to smooth that sees few packets within d: they take "
         f"{waits[0]:.0f} ms through one edge and {waits[1]:.0f} through each of {edges[-1]}. Pacers that hold each "
         f"packet until d change nothing: {loss(runs[alone], delay).mean:.1%} with {edges[-1]} (why-finish). With "

@@ -140,7 +140,11 @@ def note(runs: Runs, ours: Mapping[str, float | None]) -> str:
         )
         whole = gain(runs, "host", 1.0, size, PACED).mean
         parts.append(f"{size} KB, {each}; all: {whole:+.1%}")
-    text = f"Paced and unpaced hosts beside each other, over none paced, by share: {'. '.join(parts)}. "
+    few, many = (gain(runs, "host", one, SIZES[0], PACED).mean for one in (SHARES[0], 1.0))
+    text = (
+        f"Over {SIZES[0]} KB hosts that pace get {few:+.1%} where {SHARES[0]:.0%} do and {many:+.1%} where all do, "
+        f"over none paced. Paced hosts and those beside them, by share: {'. '.join(parts)}. "
+    )
     edges = [gain(runs, "edge", share, size, PACED).mean for size in curves.sizes(runs["edge"]) for share in SHARES]
     text += f"Flows behind paced edges gain {min(edges):+.1%} to {max(edges):+.1%}."
     for name, (words, _) in WHY.items():

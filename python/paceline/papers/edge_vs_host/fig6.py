@@ -190,7 +190,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for pacing, printed in THEIRS.items():
         drawing.printed(left, SIZE, printed, f"{pacing.split()[0]}: {printed}")
     drawing.legend(left, loc="lower right")
-    names = ["as printed", *(what for _, _, what in WHY)]
+    names = ["the paper's set-up", *(what for _, _, what in WHY)]
     for row, name in enumerate(["main", *(name for name, _, _ in WHY)]):
         for slot, pacing in enumerate(LABELS):
             if pacing in THEIRS:
@@ -200,6 +200,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         right.axvline(printed, color=drawing.PRINTED, linewidth=1.0)
     right.set_yticks(range(len(names)), names)
     right.invert_yaxis()
+    right.set_ylabel("what is otherwise")
     right.set_xlabel(f"goodput at {SIZE} KB, mean over files, kbit/s")
     caption = (
         "1000 users who fetch Pareto files and think: means over seeds, with 95 % intervals against the buffer. At 10 "

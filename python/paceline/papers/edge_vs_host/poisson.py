@@ -107,7 +107,11 @@ def note(runs: Runs) -> str:
         buffers = (*sizes(runs[name]), *more)
         return ", ".join(f"{over_poisson(runs[name], size, scale_s).mean:.2f} ({size} KB)" for size in buffers)
 
+    short = [over_poisson(runs["main"], size, SHORT_S).mean for size in sizes(runs["main"])]
+    synchronised = over_poisson(runs["main"], LARGE, LONG_S).mean
     text = (
+        f"In 1 ms arrivals over small buffers vary by {min(short):.2f} to {max(short):.2f} of what as many Poisson "
+        f"packets do, and in a round trip over {LARGE} KB by {synchronised:.2f}. "
         f"Over the coefficient of variation of as many Poisson packets arrivals have {each('main', SHORT_S)} in 1 ms, "
         f"and in 256 ms, about a round trip, {each('main', LONG_S, LARGE)}."
     )

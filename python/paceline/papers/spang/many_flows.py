@@ -178,10 +178,10 @@ def check_exceptions(runs: Runs) -> Verdict:
 
 NOTE_EXCEPTIONS = (
     "One flow that has most of the link needs what one flow needs, whatever their number, and takes longer than these "
-    "runs to find its window, which is part of what is missing. With 25 flows BDP / √n is a fifth of a BDP, in which "
-    "one CUBIC flow has 98 % (spang-one-flow): it shows there in runs of a minute. A step of marks tells all flows "
-    "within one round trip, so that they cut together: their sum then moves as one window does. Marks by delay, as "
-    "CoDel's, in a buffer of ten BDP, are a setting of ECN that costs nothing (docs/deciding-choices.md)."
+    "runs to find its window, which is part of what is missing. With 25 flows BDP / √n is a fifth of a BDP, which is "
+    "nearly enough for one CUBIC flow (spang-one-flow): it shows there in runs of a minute. A step of marks tells all "
+    "flows within one round trip, so that they cut together: their sum then moves as one window does. Marks by delay, "
+    "as CoDel's, in a buffer of ten BDP, are a setting of ECN that costs nothing (docs/deciding-choices.md)."
 )
 
 

@@ -56,27 +56,31 @@ def check(runs: Runs, full: float = FULL) -> Verdict:
     outcome = criteria.judge(evidence)
     words = "published later, and not in the abstract"
     evidence.append(criteria.inform("smallest buffer for a full link, BBR v3, BDP", needs["BBR v3"], words))
-    for name, variant in TCPS.items():
+    for name in TCPS:
         for part in (0.1, 0.25, 0.4, 1.0):
-            some = runs["main"].where({VARIANT: variant, BUFFER: f"{part:g} BDP"})
-            value = over_seeds([carried(run) for run in some])
             words = f"utilisation outside ProbeRTT, {name}, {part:g} BDP"
-            evidence.append(criteria.inform(words, value, "of 50 Mbit/s"))
+            evidence.append(criteria.inform(words, utilised(runs, name, part), "of 50 Mbit/s"))
     ours = {f"{name}, BDP": round(found.mean, 2) for name, found in needs.items()}
     theirs = {"Reno, BDP": RENO, "CUBIC, BDP": f"{LEAST:g} to {MOST:g}", "BBR v1, BDP": f"{LEAST:g} to {MOST:g}"}
-    return Verdict(outcome, ours, theirs, note(needs), evidence)
+    return Verdict(outcome, ours, theirs, note(needs, utilised(runs, "BBR v1", LEAST)), evidence)
 
 
-def note(needs: Mapping[str, Interval]) -> str:
+def note(needs: Mapping[str, Interval], over: Interval) -> str:
     """What each needs, and by which cut of the window."""
     return (
         f"Reno needs {needs['Reno'].mean:.2f} BDP, CUBIC {needs['CUBIC'].mean:.2f}, BBR v1 {needs['BBR v1'].mean:.2f}. "
         "A window that is cut to β of itself leaves the link full if the buffer holds (1 − β) / β of a BDP: all of it "
         "for Reno's half, 0.43 for CUBIC's 0.7, less the 0.05 that a threshold of 99.9 % forgives near the end of so "
         "flat a curve; at 99.99 % Reno's need is the printed one (docs/deciding-choices.md). BBR v1 puts a quarter "
-        "of a BDP into the buffer as it probes, and more while a loss of its own holds it back: from a quarter on it "
-        "has 98.9 % of the link."
+        f"of a BDP into the buffer as it probes, and more while a loss of its own holds it back: over {LEAST:g} BDP it "
+        f"has {100 * over.mean:.1f} % of the link."
     )
+
+
+def utilised(runs: Runs, name: str, part: float) -> Interval:
+    """Utilisation outside ProbeRTT over so many BDP of buffer."""
+    some = runs["main"].where({VARIANT: TCPS[name], BUFFER: f"{part:g} BDP"})
+    return over_seeds([carried(run) for run in some])
 
 
 def over_seeds(values: Sequence[float]) -> Interval:

@@ -67,21 +67,30 @@ def check(runs: Runs) -> Verdict:
                 first = over_seeds([used(run, late=False) for run in some])
                 words = f"in flight over the window, first half, {where}"
                 early.append(criteria.inform(words, first, "coming back from ProbeRTT"))
+    alone = None
     if "why-alone" in runs:
         alone = over_seeds([used(run, late=True) for run in runs["why-alone"]])
         early.append(criteria.inform("in flight over the window, second half, alone, 8 BDP", alone, "why-alone"))
     theirs = {"in flight over the window": "1, limited by the cap"}
-    return Verdict(criteria.judge(evidence), ours, theirs, NOTE, [*evidence, *early])
+    return Verdict(criteria.judge(evidence), ours, theirs, note(ours, alone), [*evidence, *early])
 
 
-NOTE = (
-    "Alone BBR has half of its window in flight, as a flow does that its rate limits (why-alone). Beside another flow "
-    "it has 79 to 94 % of it, less beside sixteen over the deepest buffer: it leans on the cap, and is not always at "
-    "it. The window follows the highest rate of ten round trips, what is in flight the mean; probing lasts one round "
-    "trip of eight, another is spent at three quarters of the rate, and a loss of its own holds the window back for a "
-    "round trip. Over 32 BDP the round trip is so long that ProbeRTT comes again before the cap is reached, see "
-    "ware-share."
-)
+def note(ours: Mapping[str, float], alone: Interval | None) -> str:
+    """How much of its window BBR has in flight, alone and beside others, and why not all."""
+    one = [100 * value for where, value in ours.items() if where.startswith("1 ")]
+    least = min(ours, key=lambda where: ours[where])
+    return (
+        (
+            f"Alone BBR has {alone.mean:.2f} of its window in flight, as a flow does that its rate limits (why-alone). "
+            if alone
+            else ""
+        )
+        + f"Beside another flow it has {min(one):.0f} to {max(one):.0f} % of it, and least, {100 * ours[least]:.0f} %, "
+        f"beside {least}: it leans on the cap, and is not always at it. The window follows the highest rate of ten "
+        "round trips, what is in flight the mean; probing lasts one round trip of eight, another is spent at three "
+        "quarters of the rate, and a loss of its own holds the window back for a round trip. Over 32 BDP the round "
+        "trip is so long that ProbeRTT comes again before the cap is reached, see ware-share."
+    )
 
 
 def over_seeds(values: Sequence[float]) -> Interval:

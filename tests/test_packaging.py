@@ -88,6 +88,39 @@ def test_the_page_of_a_package_index_needs_no_other_file() -> None:
         assert f"paceline[{extra}]" in text
 
 
+def test_an_address_is_written_where_an_index_and_a_citation_show_it(tmp_path: Path) -> None:
+    """Twice, of which the second stands in the place of the first; and every file that it names is there."""
+    kept = ("pyproject.toml", "CITATION.cff", "README.md", "packaging/index.md")
+    (tmp_path / "packaging").mkdir()
+    for name in kept:
+        shutil.copy(ROOT / name, tmp_path / name)
+    address = script("address")
+    address.write(tmp_path, "https://example.org/old", "https://example.org/old/raw/v9")
+    once = {name: len((tmp_path / name).read_text(encoding="utf-8").splitlines()) for name in kept}
+    url, files = "https://example.com/someone/paceline", "https://example.com/someone/paceline/raw/v0"
+    address.write(tmp_path, url, files)
+    texts = {name: (tmp_path / name).read_text(encoding="utf-8") for name in kept}
+    assert {name: len(text.splitlines()) for name, text in texts.items()} == once
+    assert not any("example.org" in text for text in texts.values())
+    urls = tomllib.loads(texts["pyproject.toml"])["project"]["urls"]
+    assert urls["Repository"] == url
+    assert tomllib.loads(texts["pyproject.toml"])["project"]["scripts"]
+    assert f"\nrepository-code: {url}\nurl: {url}\n" in texts["CITATION.cff"]
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]*)\)", texts["packaging/index.md"])
+    for one in (picture, urls["Documentation"], urls["Changelog"]):
+        assert (ROOT / one.removeprefix(f"{files}/")).is_file(), one
+
+
+@pytest.mark.parametrize("wrong", ["example.org/paceline", "http://example.org/paceline", "git@example.org:paceline"])
+def test_what_is_no_address_is_not_written(wrong: str) -> None:
+    command = [sys.executable, ROOT / "packaging" / "address.py", wrong]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{wrong!r} is no address")
+    assert done.stderr.count("\n") == 1
+    assert "[project.urls]" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
 def test_a_run_needs_no_extra(tiny: Path) -> None:
     """Nor the report beside it."""
     program = "import sys; sys.modules |= dict.fromkeys(('matplotlib', 'distributed'));"

@@ -337,8 +337,9 @@ def test_numbers_of_criteria_have_four_digits() -> None:
 
 
 def test_a_row_that_has_no_number_on_either_side_is_left_out() -> None:
-    rows = sentences.beside({"critical share": None, "gain": 0.2}, {"hosts": "lose"})
-    assert rows == [("gain", "0.2", "—"), ("hosts", "—", "lose")]
+    rows = sentences.beside({"critical share": None, "gain": 0.2}, {"hosts": "lose", "flows": [4, 8]})
+    assert rows == [("gain", "0.2", "—"), ("flows", "—", "4, 8")]  # what is said in words, the claim's sentence says
+    assert sentences.beside({"hosts": "win"}, {"hosts": "lose"}) == [("hosts", "win", "lose")]
 
 
 def test_questions_of_ours_are_not_what_a_paper_says(site: Path) -> None:

@@ -209,9 +209,9 @@ def filled(settings: Mapping[str, str], seed: int, paced_need: Mapping[int, floa
     [
         ({100: 2.0, 200: 1.6, 400: 1.2, 800: 1.03}, []),
         ({100: 2.0, 200: 1.6, 400: 1.2, 800: 1.1}, ["as unpaced"]),
-        ({100: 2.0, 200: 4.0, 400: 1.2, 800: 1.03}, ["100 − 200 flows", "BDP / √n"]),
+        ({100: 2.0, 200: 4.0, 400: 1.2, 800: 1.03}, ["100 flows − 200", "BDP / √n"]),
         ({100: 4.0, 200: 1.6, 400: 1.2, 800: 1.03}, ["BDP / √n"]),
-        ({100: 0.5, 200: 0.5, 400: 0.5, 800: 0.5}, ["so many packets more, 100 flows", "as unpaced"]),
+        ({100: 0.5, 200: 0.5, 400: 0.5, 800: 0.5}, ["what paced needs more, 100 flows", "as unpaced"]),
     ],
 )
 def test_paced_needs_more_near_100_flows_less_than_the_rule_and_no_more_for_many(

@@ -301,9 +301,9 @@ def test_answers_say_yes_or_no_by_their_own_criteria() -> None:
     assert good.note.startswith("Yes: of 9 settings the rule uses as much of the link as the best other method")
     dear = RULE.check(synthetic.runs(RULE, methods({ours: 0.9, best: 0.9}, {ours: 0.075})))
     assert dear.note.startswith("No: of 9 settings")
-    assert "in 9, adds less than half of its delay in 0, and does both in none" in dear.note
+    assert "in 9, adds less than half of its delay, interval included, in 0, and does both in none" in dear.note
     more = NEAR.check(synthetic.runs(NEAR, filled({near_100.EXACT: 1.8, near_100.LINUX: 0.98})))
-    assert more.note.startswith("Yes: of 4 numbers of flows from 50 to 400 they need more at 4 if they pace by exactly")
-    assert "and at 0 by Linux's rule" in more.note
+    assert more.note.startswith("Yes: with 50, 100, 200, 400 flows they need more if they pace by exactly")
+    assert "and with no number of flows by Linux's rule" in more.note
     less = NEAR.check(synthetic.runs(NEAR, filled({near_100.EXACT: 0.8, near_100.LINUX: 0.98})))
-    assert less.note.startswith("No: of 4 numbers of flows")
+    assert less.note.startswith("No: with no number of flows they need more")

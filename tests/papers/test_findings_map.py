@@ -135,7 +135,7 @@ def test_a_result_hangs_on_ties_only_where_it_is_said_to(moves: Callable[[str, s
 
 def test_the_answer_names_what_moves_and_no_key_of_a_sweep() -> None:
     verdict = TIES.check(synthetic.runs(TIES, ruled(expected)))
-    start = "The rule moves the use of the link by more than 5%, in the mean, with these numbers of flows: 2, 5 (access"
+    start = "Who goes first moves the use of the link by more than 5%, in the mean, with these numbers of flows: 2, 5 ("
     assert verdict.note.startswith(start)
     assert "of forty flows or more it does so in none." in verdict.note
     assert not verdict.ours.keys() & same_instant.PAPERS.keys()

@@ -38,6 +38,7 @@ def like_the_papers(
             "flows.goodput_mean_bps": 1e7 * (1 + gain + 1e-3 * seed * gain),
             "flows.fct_mean_s": 0.1 * (1 + (slower + 1e-3 * seed) * edge),
             "links.core.utilisation": 0.6 + gain / 2,
+            "links.core.loss_ratio": 0.01 * size,
             "per_flow": flows(unfair * edge),
         }
 
@@ -85,7 +86,7 @@ def test_one_pair_of_seeds_is_no_order() -> None:
 def test_what_two_seeds_leave_open_is_said_to_be_so() -> None:
     verdict = CUBIC.check(runs(like_the_papers(slower=-0.0016), length=Length(quick=True, seeds=2)))
     assert verdict.ours["short flows"].startswith("undecided")
-    assert "Undecided: short flows finish sooner behind edge pacers." in verdict.note
+    assert "; undecided: short flows finish sooner behind edge pacers." in verdict.note
 
 
 def test_bbr_is_not_asked_about_pacing_at_hosts() -> None:
@@ -125,6 +126,14 @@ def test_experiments_inform_and_do_not_count() -> None:
         told = [row for row in claim.check(found).evidence if row.criterion == sweep]
         assert told
         assert {row.ok for row in told} == {None}
+
+
+def test_what_is_told_of_them_is_made_from_the_runs() -> None:
+    told = ((CUBIC, "falls by 0.07 to 0.07", "falls by 0.20 to 0.20"), (BBR, "and 0.93 behind", "and 0.80 behind"))
+    for claim, many, few in told:  # (2 + 9)² / 10 (4 + 9) and (3 + 9)² / 10 (9 + 9)
+        for unfair, words in ((1.0, many), (2.0, few)):
+            assert words in claim.check(runs(like_the_papers(unfair=unfair), claim)).note
+    assert "at a loss of 10 to 500 %" in BBR.check(runs(like_the_papers(), BBR)).note
 
 
 def test_pictures_are_drawn_in_either_length() -> None:

@@ -42,6 +42,13 @@ def test_a_share_that_falls_with_the_others_is_seen() -> None:
     assert [row.statistic for row in verdict.evidence if row.ok is False and "less that against" in row.statistic]
 
 
+def test_what_is_told_of_the_share_is_made_from_the_runs() -> None:
+    for share in (0.42, 0.19):
+        told = SHARE.check(shares(lambda settings, share=share: share)).note
+        assert f"the share is {100 * share:.0f} to {100 * share:.0f} % and moves by 0 to 0 points" in told
+        assert f"it is {100 * share:.0f} % beside Reno and {100 * share:.0f} % beside CUBIC" in told
+
+
 @pytest.mark.parametrize(
     ("bdp", "flows", "share"),
     [

@@ -26,6 +26,8 @@ from paceline.report.formatting import plain, unbroken
 _HERE = Path(__file__).parent
 _SIGN = re.compile(r"(?<![^\s(])-(?=\d)")
 _SHARE = re.compile(r"(?<=\d)%")
+#: Nothing has no sign: ``+0 %``.
+_NO_SIGN = re.compile(r"(?<![\w.])[+\-\u2212](0(?:\.0+)?)(?![.\d])")
 _MICROSECONDS = re.compile(r"(?<=\d) us\b|(?<=,) us$")
 #: More rows of evidence than this are folded away, and more files.
 MOST_ROWS, MOST_FILES = 12, 24
@@ -39,7 +41,7 @@ class Figure:
 
     Attributes:
         file: of it, from the site's root.
-        small: its first panel, the thumbnail.
+        small: one of its panels, the claim's, the thumbnail.
         tall: the same with its panels stacked, for a narrow page; empty where that would be the same.
         width, height, small_width, small_height, tall_width, tall_height: px.
         caption: what is seen.
@@ -98,6 +100,7 @@ def _spaced(value: Any) -> Any:
     """Words with percentages and signs as everywhere: claims say `-3.7%` in places."""
     if type(value) is not str:
         return value
+    value = _NO_SIGN.sub(r"\1", value)
     return unbroken(_SHARE.sub("\u00a0%", _SIGN.sub("\u2212", _MICROSECONDS.sub("\u00a0µs", value))))
 
 
@@ -146,11 +149,11 @@ def _overview(shown: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) -
 
 
 def _thumbnails(some: Sequence[Entry], figures: Mapping[str, Sequence[Figure]]) -> list[tuple[Figure, list[Entry]]]:
-    """The first picture of each claim; claims of one picture share it."""
-    found: dict[str, tuple[Figure, list[Entry]]] = {}
+    """The first picture of each claim; claims of one panel of one picture share it."""
+    found: dict[tuple[str, int], tuple[Figure, list[Entry]]] = {}
     for entry in some:
         for figure in figures[entry.claim.id][:1]:
-            found.setdefault(figure.svg, (figure, []))[1].append(entry)
+            found.setdefault((figure.svg, entry.claim.panel), (figure, []))[1].append(entry)
     return list(found.values())
 
 
@@ -179,7 +182,8 @@ def _figures(entry: Entry, out: Path) -> Iterator[Figure]:
             continue  # its page says so
         panels = pictures.panels(whole)
         tall = pictures.stacked(whole, panels) if panels else None
-        small = pictures.stacked(whole, panels[:1]) if panels else whole
+        chosen = entry.claim.panel if entry.claim.panel < len(panels) else 0
+        small = pictures.stacked(whole, panels[chosen : chosen + 1]) if panels else whole
         place = f"pictures/{entry.claim.id}"
         _write(out / place / f"{one['name']}.svg", whole.svg)
         if tall:

@@ -64,6 +64,8 @@ _NONE = re.compile(
 _ONE_FLOW = re.compile(r"(?<![\w.−-])1 flows\b")
 #: In a note: the sweeps that show what it says, which the page has among its files.
 _SWEEPS = re.compile(r" ?\((?:why-[\w.-]+(?:, )?)+\)")
+#: In a note: a page of the documentation.
+_PAGE = re.compile(r"\(docs/([\w-]+)\.md\)")
 #: In a note: what may be the name of a claim.
 _CLAIM = re.compile(r"\b[a-z][a-z0-9]*(?:-[a-z0-9]+)+\b")
 #: A heading is no longer, characters, if its first sentence is not.
@@ -155,7 +157,8 @@ def note(entry: Entry) -> str:
             return found[0]
         return _place(claim) if claim.paper == entry.claim.paper else f"{claim.paper}, {_place(claim)}"
 
-    return _CLAIM.sub(place, _NONE.sub("unpaced", _SWEEPS.sub("", entry.record.verdict.note)))
+    text = _PAGE.sub(lambda found: f"(documentation, {found[1].replace('-', ' ')})", entry.record.verdict.note)
+    return _CLAIM.sub(place, _NONE.sub("unpaced", _SWEEPS.sub("", text)))
 
 
 def named(key: str) -> str:
@@ -179,11 +182,17 @@ def _named(key: str) -> str:
 
 
 def beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Name, ours, the paper's: those of both first."""
+    """Name, ours, the paper's: those of both first. What the paper says in words alone, the claim's sentence says."""
+    theirs = {name: said for name, said in theirs.items() if ours.get(name) is not None or _has_number(said)}
     names = [*(name for name in ours if name in theirs), *(name for name in ours if name not in theirs)]
     names += [name for name in theirs if name not in ours]
     rows = [(named(name), _number_of(ours, name), _number_of(theirs, name)) for name in names]
     return [row for row in rows if row[1:] != (DASH, DASH)]  # what no run reached, and the paper does not say
+
+
+def _has_number(said: Any) -> bool:
+    some = said if isinstance(said, Sequence) and not isinstance(said, str) else [said]
+    return any(isinstance(one, int | float) for one in some)
 
 
 def _number_of(side: Mapping[str, Any], name: str) -> str:

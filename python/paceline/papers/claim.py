@@ -199,6 +199,7 @@ class Claim:
         check: the verdict from finished runs; runs nothing itself.
         draw: pictures of the same runs.
         question: what a claim of ours asks; ``says`` is then what is tried, a hypothesis of a finding.
+        panel: which panel of its first picture stands for it where there is room for one.
     """
 
     id: str
@@ -212,3 +213,4 @@ class Claim:
     check: Callable[[Runs], Verdict]
     draw: Callable[[Runs], Sequence[Picture]] = field(default=_nothing)
     question: str = ""
+    panel: int = 0

@@ -58,9 +58,23 @@ def axes(
 
 def curve(ax: Axes, x: Sequence[float], y: Sequence[Interval | float], name: str, slot: int, **style: Any) -> None:
     """A line through means with their 95 % intervals, in the colour and marker of `slot` (0 none, 1 host, 2 edge …)."""
-    means = [one.mean if isinstance(one, Interval) else float(one) for one in y]
-    halves = [(one.half or 0.0) if isinstance(one, Interval) else 0.0 for one in y]
-    look: dict[str, Any] = {
+    means, halves = _ends(y)
+    ax.errorbar(x, means, yerr=halves, label=pacing_words(name), **(_look(slot) | style))
+
+
+def across(ax: Axes, x: Sequence[Interval | float], y: Sequence[float], name: str, slot: int) -> None:
+    """Means with their 95 % intervals along the x axis, a row each: where what is compared has a name, not a number."""
+    means, halves = _ends(x)
+    ax.errorbar(means, y, xerr=halves, label=pacing_words(name), **(_look(slot) | {"linestyle": "none"}))
+
+
+def _ends(values: Sequence[Interval | float]) -> tuple[list[float], list[float]]:
+    means = [one.mean if isinstance(one, Interval) else float(one) for one in values]
+    return means, [(one.half or 0.0) if isinstance(one, Interval) else 0.0 for one in values]
+
+
+def _look(slot: int) -> dict[str, Any]:
+    return {
         "color": COLOURS[slot % len(COLOURS)],
         "marker": MARKERS[slot % len(MARKERS)],
         "markersize": 5,
@@ -68,7 +82,6 @@ def curve(ax: Axes, x: Sequence[float], y: Sequence[Interval | float], name: str
         "capsize": 2.5,
         "elinewidth": 1.0,
     }
-    ax.errorbar(x, means, yerr=halves, label=pacing_words(name), **(look | style))
 
 
 def pacing_words(label: str) -> str:

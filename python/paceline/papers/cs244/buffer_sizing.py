@@ -121,13 +121,13 @@ def check(runs: Runs) -> Verdict:
     last = flows[-1]
     evidence: list[Evidence] = [
         criteria.below("smallest buffer, unpaced, 50 flows, packets", needs[NONE][50], 100, "packets"),
-        criteria.above("paced needs so many packets more, 100 flows", more[100], 0, "packets"),
+        criteria.above("what paced needs more, 100 flows, packets", more[100], 0, "packets"),
         *(
             criteria.below(f"smallest buffer, paced, {number} flows: BDP / √n", needs[PACED][number], rule(number))
             for number in flows
         ),
         *(
-            criteria.order(f"paced needs so many packets more, 100 − {number} flows", less(results, 100, number))
+            criteria.order(f"what paced needs more, packets: 100 flows − {number}", less(results, 100, number))
             for number in flows
             if number > 100
         ),

@@ -180,7 +180,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.logarithmic(ax, "x", FLOWS)
     drawing.from_zero(ax)
     ax.set_xlabel("flows")
-    ax.set_ylabel(f"CV of arrivals in {1e6 * DELTA_S:g} us")
+    ax.set_ylabel(f"CV of arrivals in {1e6 * DELTA_S:g} µs")
     drawing.legend(ax, loc="center right")
     caption = "How much the arrivals of paced flows vary at the bottleneck: means over seeds with 95 % intervals."
     return [drawing.picture(figure, "binomial", caption)]

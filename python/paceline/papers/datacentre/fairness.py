@@ -184,9 +184,11 @@ def note(runs: Runs, evidence: Sequence[Evidence]) -> str:
     judged = [row for row in evidence if row.ok is not None or row.undecided]
     fair = [row for row in judged if row.statistic.startswith("Jain")]
     slow = [row for row in judged if not row.statistic.startswith("Jain")]
+    few = [some for some in flows if some in FLOWS]
     text = (
         f"Paced connections share more evenly in {sum(bool(row.ok) for row in fair)} of {len(fair)} comparisons, and "
-        f"have the shorter tail in {sum(bool(row.ok) for row in slow)} of {len(slow)}. Jain's index, unpaced and "
+        f"have the shorter tail in {sum(bool(row.ok) for row in slow)} of {len(slow)}, with "
+        f"{', '.join(map(str, few))} flows, below the point of inflection. Jain's index, unpaced and "
         f"paced, by flows: in 100 ms {each(100)}; in 1 s {each(1000)}. What pacing does to the 99th percentile of "
         f"calls: {tails}."
     )

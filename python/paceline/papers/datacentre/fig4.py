@@ -249,7 +249,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
                 values = [criteria.mean(at(results, pacing, some), path, scale) for some in flows]
                 drawing.curve(ax, flows, values, pacing, slot)
             ax.axvline(PRINTED_POI[size], color=drawing.PRINTED, linewidth=1.2, linestyle="--")
-            ax.axvline(N_STAR[size], color=drawing.PRINTED, linewidth=0.8, linestyle=":")
+            ax.axvline(N_STAR[size], color=drawing.PRINTED, linewidth=1.4, linestyle=":")
             ax.set_xlabel("flows")
         for ax, words in zip(
             panels, ("utilisation of the core", "mean time of a call, ms", "99th percentile, ms"), strict=True

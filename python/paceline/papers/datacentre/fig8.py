@@ -37,7 +37,7 @@ CHANCE = 1 / len(NAMES)
 HEAVY = 0.5
 
 STATISTIC = Assumption(
-    "What a heavy and a light diagonal are.",
+    "What a heavy and a weak diagonal are.",
     "Heavy: the next packet is of the same flow with a probability above one half, for every flow. Light: below "
     "chance, one in 25, for every flow.",
     "The paper shows colours: the diagonal has the lightest, most likely, unpaced, and the darkest paced.",
@@ -95,14 +95,14 @@ def check(runs: Runs) -> Verdict:
     if linux is not None:
         mean = interval(float(np.diag(matrix(run)).mean()) for run in linux.where({PACING: LINUX_PACED}))
         assert mean is not None
-        words = "why-linux: it sends two packets and more together, so a light diagonal needs packets paced one by one"
+        words = "why-linux: it sends two packets and more together, so a weak diagonal needs packets paced one by one"
         evidence.append(criteria.inform("mean of the diagonal, Linux's present rule", mean, words))
     note = (
         f"Unpaced, a packet is followed by one of its own flow with probability {ours['diagonal_unpaced']:g}; paced, "
         f"with {ours['diagonal_paced']:g}. Paced loses less wherever the rows of loss hold."
     )
     return Verdict(
-        criteria.judge(evidence), ours, {"unpaced": "heavy diagonal", "paced": "light diagonal"}, note, evidence
+        criteria.judge(evidence), ours, {"unpaced": "heavy diagonal", "paced": "weak diagonal"}, note, evidence
     )
 
 
@@ -146,8 +146,9 @@ def draw(runs: Runs) -> Sequence[Picture]:
         bar.ax.tick_params(colors=drawing.INK, labelsize="small")
         bar.ax.yaxis.label.set_color(drawing.INK)
     caption = (
-        "Loss against flows, and who follows whom on the link of one server of a hundred flows' four (mind the two "
-        "ranges of colour). The paper: heavy diagonal unpaced, light one paced; paced always loses less."
+        "Loss against flows, and whose packet follows whose on the link of one of four servers, of a hundred flows in "
+        "all (mind the two ranges of colour). The paper: heavy diagonal unpaced, weak one paced; paced always loses "
+        "less."
     )
     return [drawing.picture(figure, "fig8", caption)]
 

@@ -107,7 +107,8 @@ def note(runs: Runs, settings: Sequence[tuple[int, int]], better: Sequence[tuple
     more = [one for one in settings if paced(runs, *one).mean < improvement(runs, "reduced", *one).mean]
     return (
         f"A least timeout of {REDUCED['reduced']} beyond the round trip in place of 200 shortens calls by more than 5 "
-        f"% at {len(better)} of {len(settings)} settings; change of the mean time, by buffer and flows: "
+        f"%, interval included, at {len(better)} of {len(settings)} settings; change of the mean time, by buffer and "
+        "flows: "
         f"{each('reduced')}; of the 99th percentile: {each('reduced', FCT_P99)}. "
         f"With {REDUCED['why-least']}: {each('why-least')}. Pacing shortens them by more than that at {len(more)} of "
         f"{len(settings)}."

@@ -111,10 +111,10 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.curve(left, sizes(main), loads, "simulated, unpaced", 0, linestyle="none")
     drawing.printed(left, 5, 0.9, "paper: about 90 %", offset=(6, -14))
     drawing.printed(left, 50, 0.999, "over 99.9 %", offset=(-66, -14))
-    for scale in RANGE:
+    for scale, dots in zip(RANGE, (":", "-."), strict=True):
         ends = list(1 - empty_buffer.load(fine, scale))
         drawing.law(
-            right, list(fine), ends, f"B* = {scale} KB, the paper's range", 3, linestyle=":", color=drawing.PRINTED
+            right, list(fine), ends, f"B* = {scale} KB, the paper's range", 3, linestyle=dots, color=drawing.PRINTED
         )
     drawing.law(right, list(fine), list(1 - law), words, 3)
     drawing.curve(right, sizes(main), [1 - one.mean for one in loads], "simulated, unpaced", 0, linestyle="none")

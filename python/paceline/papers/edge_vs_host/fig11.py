@@ -153,13 +153,20 @@ def _note(runs: Runs, evidence: Sequence[Evidence]) -> str:
 
     small = curves.sizes(main, *SMALL)
     failed = [row.statistic for row in evidence if row.ok is False]
+    below = curves.sizes(main, 0, SMALL[0] - 1)
+    under = "".join(
+        f" Below the range judged, at {size} KB, "
+        f"{', '.join(f'{bound} gains {_gain(main, bound, size):+.1f}' for bound in BOUNDS)} "
+        "kbit/s."
+        for size in below
+    )
     others = "; ".join(f"{words}: {shares(runs[name], curves.sizes(runs[name], *SMALL))}" for name, _, _, words in WHY)
     return (
-        f"{curves.held(evidence)} criteria hold"
-        + (f"; not: {'; '.join(failed)}. " if failed else ". ")
-        + f"Of what 10 ms gain, 1 ms has {shares(main, small)}. What is varied moves that ({others}). Against 10 ms, "
+        f"Of what 10 ms gain, 1 ms has {shares(main, small)}"
+        + (f"; not met: {'; '.join(failed)}. " if failed else ". ")
+        + f"What is varied moves that ({others}). Against 10 ms, "
         f"the long bounds change goodput at {size} KB by {changes(main, '')}, and by {changes(both, ' acks')} where "
-        "acknowledgements are paced too."
+        f"acknowledgements are paced too.{under}"
     )
 
 

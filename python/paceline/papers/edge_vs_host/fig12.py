@@ -123,7 +123,10 @@ def draw(runs: Runs) -> Sequence[Picture]:
         title = {"host": "share of hosts that pace", "edge": "share of edges that pace"}[place]
         ax.set_title(title, fontsize="medium", loc="left", color=drawing.INK)
         drawing.legend(ax, loc="lower right")
-    caption = "1000 Reno flows, of which a share is paced: means over seeds with 95 % intervals."
+    caption = (
+        "1000 Reno flows, of which a share is paced: means over seeds with 95 % intervals. Beside hosts "
+        "that pace, flows that do not are those of an ns-2 with the patch for pacing; where edges pace, of one without."
+    )
     return [drawing.picture(figure, "fig12", caption)]
 
 

@@ -136,7 +136,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     right.set_ylabel("goodput of a flow, kbit/s")
     drawing.printed(right, 5, 93, "edge: 93", offset=(8, 5))
     drawing.printed(right, 5, 82, "unpaced, host: 82")
-    drawing.legend(left, loc="lower right")
+    for ax in (left, right):
+        drawing.legend(ax, loc="lower right")
     caption = (
         "1000 Reno flows over 100 Mbit/s: means over seeds with 95 % intervals; crosses are what the paper prints."
     )
@@ -173,6 +174,7 @@ CLAIMS = [
         sweeps=sweeps,
         check=check_goodput,
         draw=draw,
+        panel=1,
     ),
     Claim(
         id="edge-fig3-loss",

@@ -110,7 +110,7 @@ def _last(runs: Runs, name: str, host: str) -> int | None:
 def _note(runs: Runs, lead: Sequence[Evidence]) -> str:
     def up_to(name: str, host: str = HOST) -> str:
         last = _last(runs, name, host)
-        return f"{last} KB" if last else "nowhere"
+        return f"up to {last} KB" if last else "nowhere"
 
     limits = ", ".join(f"{window} packets: {up_to(f'why-window-{window}')}" for window in WINDOWS)
     follow, many = _follow(runs), _thousand(runs)
@@ -120,9 +120,10 @@ def _note(runs: Runs, lead: Sequence[Evidence]) -> str:
     return (
         f"Hosts lead at {curves.held(lead)} points with windows of {WINDOW} packets at most. The paper names no limit, "
         "and it decides how far hosts lead. Without one, paced flows with few losses rise together until all lose "
-        f"together, and from 15 KB on a larger buffer makes it worse: they lead up to {up_to('why-no-limit')}. "
-        f"A limit near the fair share of 31 packets stops that ({limits}); gaps drawn from nothing to twice their "
-        f"length relieve it ({up_to('why-random-gaps', JITTER)}). With 1000 flows the fair share is three packets, and "
+        f"together, and from 15 KB on a larger buffer makes it worse: they lead {up_to('why-no-limit')}. "
+        f"A limit near the fair share of 31 packets stops that ({limits}); with gaps drawn from nothing to twice "
+        f"their length hosts lead {up_to('why-random-gaps', JITTER)}. With 1000 flows the fair share is three "
+        "packets, and "
         f"no limit is felt. 500 flows are within 5 % of 1000 at {curves.held(follow)} points and up to {apart:.0%} "
         "below at the smallest buffers; that is TCP's doing and not this simulator's: ns-2 2.35 itself, with 500 flows "
         "and five packets, has 77.3 Mbit/s against 87.8 with 1000 (docs/fidelity.md)."

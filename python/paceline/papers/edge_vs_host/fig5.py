@@ -224,7 +224,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     for size in NEEDED.values():
         drawing.printed(right, size, TARGET, "")
     right.axhline(TARGET, color=drawing.PRINTED, linewidth=0.8)
-    drawing.legend(left, loc="lower right")
+    for ax in (left, right):
+        drawing.legend(ax, loc="lower right")
     caption = (
         "1000 Reno flows over 100 Mbit/s behind access links of 100 Mbit/s: means over seeds with 95 % intervals; "
         "crosses are what the paper prints, of goodput the buffers with which it reaches 90 kbit/s."
@@ -277,5 +278,6 @@ CLAIMS = [
         sweeps=sweeps_buffer,
         check=check_buffer,
         draw=draw,
+        panel=1,
     ),
 ]

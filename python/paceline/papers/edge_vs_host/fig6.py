@@ -152,7 +152,7 @@ def _note(runs: Runs) -> str:
     main, short = runs["main"], runs["why-shorter-files"]
     gains = ", ".join(f"{gain(main, size).mean:.1%} at {size} KB" for size in curves.sizes(main, 5, SIZE))
     others = "; ".join(
-        f"{what} {criteria.mean(at(runs[name], HOST, SIZE), GOODPUT, KBPS).mean:.0f} and "
+        f"{what}: {criteria.mean(at(runs[name], HOST, SIZE), GOODPUT, KBPS).mean:.0f} and "
         f"{criteria.mean(at(runs[name], EDGE, SIZE), GOODPUT, KBPS).mean:.0f}"
         for name, _, what in WHY[:-1]
     )

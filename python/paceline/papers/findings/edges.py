@@ -222,7 +222,7 @@ def law(runs: Runs) -> str:
     each = power({count: even for count, (_, even) in found.items()})
     return (
         f"; what as many evenly spaced streams at random phases need that offer as much (ΣD/D/1 with that buffer) is "
-        f"within {math.ceil(100 * off)} % of it at each number, and grows as the number to the {each:.2f}"
+        f"within {math.ceil(100 * off)} % of it at each number, and grows as the number to the power {each:.2f}"
     )
 
 
@@ -232,7 +232,9 @@ def note(runs: Runs, evidence: Sequence[Evidence], ours: Mapping[str, float | No
     first, last = edges[0], edges[-1]
     exact = ours["exponent"]
     grows = (
-        "is not known, for some seed never reaches it" if exact is None else f"grows as the number to the {exact:.2f}"
+        "is not known, for some seed never reaches it"
+        if exact is None
+        else f"grows as the number to the power {exact:.2f}"
     )
     told = "; ".join(
         f"{re.sub(r'^edge ', 'a bound of ', row.criterion)}, {row.statistic.split(', ')[1]}: {row.value:+.1f} Mbit/s"
@@ -265,7 +267,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     even = {count: need for count in edges if (need := periodic(runs, count)) is not None}
     if even:
         drawing.law(right, list(even), list(even.values()), "evenly spaced streams", 4, linestyle=":")
-    drawing.logarithmic(right, "y", (3, 5, 10, 20, 30))
+    drawing.logarithmic(right, "y", (2, 3, 4, 5, 6, 8, 10, 15, 20, 30))
     right.set_ylabel(f"buffer for {100 * TARGET:.0f} % of the core, KB")
     for ax in (left, right):
         drawing.logarithmic(ax, "x", edges)
@@ -273,7 +275,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.legend(right, loc="upper left")
     caption = (
         "What edge pacing gains, and how much buffer it needs, over the number of edges: means over seeds with 95 % "
-        "intervals; dashed, a square root through the first point; dotted, evenly spaced streams at random phases."
+        "intervals; dashed, a square root through the first point; dotted, evenly spaced streams at random phases; "
+        "buffers on a logarithmic scale."
     )
     return [drawing.picture(figure, "edges", caption)]
 

@@ -332,7 +332,7 @@ def note(places: Map) -> str:
         f"run in {len(tails)} of {len(CELLS)} cells: who waits for the slowest call may pace far beyond the point. "
         f"Where unpaced overtakes, over N*, for N* of {', '.join(map(str, N_STARS))}, in the median of seeds. {table}. "
         "How far: calls back to back over kept connections on four pairs of hosts, 1 Gbit/s, CUBIC of 2010, 8 to 24 s "
-        "a run; never is no lead of paced from half of N* on, and none to 16 no end up to 16 N*."
+        "a run. Never: paced does not lead from half of N* on. None to 16: it leads up to 16 N* and perhaps beyond."
     )
 
 

@@ -126,13 +126,17 @@ def note(runs: Runs) -> str:
         for pacing in (EXACT, LINUX)
     }
     return (
-        f"{'Yes' if 100 in needy[EXACT] else 'No'}: of {len(flows)} numbers of flows from {flows[0]} to {flows[-1]} "
-        f"they need more at {len(needy[EXACT])} if they pace by exactly a window a round trip, and at "
-        f"{len(needy[LINUX])} by Linux's rule. In packets, by the number of flows: {told(EXACT)} by "
+        f"{'Yes' if 100 in needy[EXACT] else 'No'}: with {_which(needy[EXACT])} they need more if they pace by "
+        f"exactly a window a round trip, and with {_which(needy[LINUX])} by Linux's rule. In packets, by the number "
+        f"of flows: {told(EXACT)} by "
         f"exactly a window a round trip; {told(FASTER)} a fifth faster; {told(LINUX)} by Linux's rule. How far: Reno "
         f"with SACK, 1180 packets a round trip of 100 ms, 98 % of the link"
         f"{'; exact and by Linux, ' + others if others else ''}."
     )
+
+
+def _which(flows: Sequence[int]) -> str:
+    return f"{', '.join(map(str, flows)) or 'no number of'} flows"
 
 
 def draw(runs: Runs) -> Sequence[Picture]:

@@ -114,7 +114,8 @@ def note(runs: Runs, evidence: Sequence[Evidence], ours: Mapping[str, float]) ->
     lost = max(ours[f"loss, {number} flows, %"] for number in flows)
     failed = [row.statistic for row in evidence if row.ok is False]
     text = (
-        f"A port that is capped at its share loses {'nothing' if lost == 0 else f'up to {lost:.2g} %'}. What it "
+        f"A port that is capped at its share loses {'nothing' if lost == 0 else f'up to {lost:.2g} %'}"
+        f", and less than {100 * NO_LOSS:g} % counts as nothing. What it "
         f"uses of the link, by flows: {used}. "
         + (f"Not as expected: {'; '.join(failed)}. " if failed else "All is as expected. ")
         + f"How far: calls of 1 MB over 1 Gbit/s, 30 ms and {BUFFER_KB} KB, four hosts of equal share"

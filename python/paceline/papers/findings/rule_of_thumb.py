@@ -160,8 +160,9 @@ def note(runs: Runs, evidence: Sequence[Evidence]) -> str:
     count = len(told)
     answer = "Yes" if both == count else "No" if not both else "Not everywhere"
     return (
-        f"{answer}: of {count} settings the rule uses as much of the link as the best other method, within 1 %, in "
-        f"{as_much}, adds less than half of its delay in {cheaper}, and does both in {both or 'none'}. "
+        f"{answer}: of {count} settings the rule uses as much of the link as the best other method, within 1 % with "
+        f"its interval, in {as_much}, adds less than half of its delay, interval included, in {cheaper}, and does both "
+        f"in {both or 'none'}. "
         f"Utilisation by the rule, and by the best other method: {'; '.join(told)}. "
         "How far: the network of QLBP's Fig. 18, forty Reno flows over 100 Mbit/s and round trips of some 100 ms, "
         "pacers on four edges; the rule's load is that of an edge with a full core."

@@ -195,7 +195,8 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
     where = f"with these numbers of flows: {'; '.join(moves)}" if moves else "at no number of flows"
     many = [words for name, words in PAPERS.items() if name != "dc-two" and abs(ours[words]) > HANGS]
     return (
-        f"The rule moves the use of the link by more than {HANGS:.0%}, in the mean, {where}. Of the papers' networks "
+        f"Who goes first moves the use of the link by more than {HANGS:.0%}, in the mean, {where}. Of the papers' "
+        "networks "
         f"of forty flows or more it does so in {'; '.join(many) or 'none'}. What the link "
         "carries where departures go first over where arrivals do, less 1, by the number of unpaced flows: "
         f"{each('five', NONE)} with {WORDS['five']}; {each('equal', NONE)} with {WORDS['equal']}; "

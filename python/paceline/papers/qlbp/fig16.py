@@ -269,7 +269,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         values = [variation.mean(variation.by_seed(results, scale)) for scale in lengths]
         drawing.curve(ax, lengths, values, words, slot, markersize=3)
     half = (1 - PRINTED["cv_cut_at_5ms"]) * variation.mean(variation.by_seed(unpaced, FINEST_S)).mean
-    drawing.printed(ax, FINEST_S, half, "half of the unpaced", offset=(10, -2))
+    drawing.printed(ax, FINEST_S, half, "half of the unpaced", offset=(4, -14))
     drawing.logarithmic(ax, "x", (0.01, 0.1, 1, 10, 100))
     drawing.logarithmic(ax, "y", (0.1, 0.2, 0.5, 1))
     ax.set_xlabel("length of an interval, s")

@@ -129,7 +129,7 @@ def check(runs: Runs) -> Verdict:
         f"The longest delays, {words}, lie within {near:.1%} of the three bounds. A bound "
         "is met just above mu_max, where Q_max packets wait behind the slowest source that fills the queue. Sources "
         "beyond the link's rate, which fill any queue, are delayed by "
-        f"{1e3 * max(abs(delay.mean) for delay in beyond.values()):.3g} us more than by a plain queue. It is a "
+        f"{1e3 * max(abs(delay.mean) for delay in beyond.values()):.3g} µs more than by a plain queue. It is a "
         "bound for steady sources alone, as the theorem says: packets of a Poisson source wait up to "
         f"{max(exceeded):.3g} ms in Table II's pacer. What a source leaves there as it falls silent drains ever "
         f"slower, ten packets in {drained:.3g} ms."
@@ -149,7 +149,12 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ax.axhline(case.printed_ms, color=drawing.PRINTED, linewidth=0.9, linestyle=":")
         words = f"paper: {case.printed_ms:g} ms"
         ax.annotate(
-            words, (0, case.printed_ms), (0, 3), textcoords="offset points", fontsize="small", color=drawing.PRINTED
+            words,
+            (0, case.printed_ms),
+            (0, 3),
+            textcoords="offset points",
+            fontsize="small",
+            color=drawing.PRINTED,
         )
     ax.set_xlabel("rate of the source over mu_max")
     ax.set_ylabel("longest pacing delay, ms")

@@ -73,7 +73,9 @@ def note(needs: Mapping[str, Interval], over: Interval) -> str:
         "for Reno's half, 0.43 for CUBIC's 0.7, less the 0.05 that a threshold of 99.9 % forgives near the end of so "
         "flat a curve; at 99.99 % Reno's need is the printed one (docs/deciding-choices.md). BBR v1 puts a quarter "
         f"of a BDP into the buffer as it probes, and more while a loss of its own holds it back: over {LEAST:g} BDP it "
-        f"has {100 * over.mean:.1f} % of the link."
+        f"has {100 * over.mean:.1f} % of the link. BBR v3 is not judged: {needs['BBR v3'].mean:.2f} BDP is where it "
+        "carries "
+        "what it carries at most, which is less than the link."
     )
 
 

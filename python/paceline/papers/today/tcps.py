@@ -45,8 +45,9 @@ def note(variant: str, found: Mapping[str, Sequence[Evidence]], runs: Runs) -> s
     for outcome in ANSWERS.values():
         said = [_within(QUESTIONS[name].says) for name, rows in found.items() if word(rows) == outcome]
         if said:
-            told.append(f"{outcome.capitalize()}: {'; '.join(said)}.")
-    return " ".join([*told, why.sentence(variant, runs)]).strip()
+            told.append(f"{outcome}: {', '.join(said)}")
+    answer = "; ".join(told)
+    return f"{answer[:1].upper()}{answer[1:]}. {why.sentence(variant, runs)}".strip()
 
 
 def _within(sentence: str) -> str:

@@ -86,7 +86,7 @@ def check(runs: Runs) -> Verdict:
         note = (
             f"From {low} to {high} packets of buffer the loss of real-time traffic rises by {rise.mean:.3f} percentage "
             f"points ({means[low]:.2f} and {means[high]:.2f} % of its packets), "
-            + ("outside the interval." if evidence[0].ok else "which the interval does not exclude from being none.")
+            + ("outside the interval." if evidence[0].ok else "which may be none: the interval holds 0.")
         )
     told = {}
     for name, results in runs.items():

@@ -171,7 +171,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
 CLAIM = Claim(
     id="ware-model",
     paper="ware",
-    where="Abstract; the model",
+    where="Abstract, the model",
     kind="number",
     says="A model of the cap predicts BBR's share with a median error of 5 % against CUBIC and 8 % against Reno, and "
     "BBR takes more the shallower the buffer.",

@@ -293,6 +293,6 @@ for (const entry of document.querySelectorAll("ul.legend > li")) {
 if (pictures.length) {
   const help = document.createElement("details");
   help.className = "help";
-  help.append(row("summary", "Charts and tables answer"), row("p", HELP));
+  help.append(row("summary", "What can be done with charts and tables"), row("p", HELP));
   document.querySelector("body > header")?.append(help);
 }

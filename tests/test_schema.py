@@ -18,6 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paceline.errors import InputError
 from paceline.scenario import schema
+from paceline.scenario.paths import join_path
+from paceline.scenario.sweep_axes import NO_SETTINGS
 from schema_samples import Document, Place, put, samples
 
 ROOT = Path(__file__).parent.parent
@@ -103,6 +105,32 @@ def test_schema_and_reader_refuse_the_same(data: st.DataObject) -> None:
     agree(document)
 
 
+#: Lists of tables with names, or tables that are called so: what follows may be a name.
+NAMED = ("traffic", "node", "link", "links", "access")
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_what_stands_in_a_scenario_can_be_swept(data: st.DataObject) -> None:
+    """Each value at its own path; by the schema at least: a list's length or a name may hang on another key."""
+    document = copy.deepcopy(data.draw(st.sampled_from(SOUND), label="scenario"))
+    document.pop("sweep", None)
+    spots = [place for place in places(document) if place[0] not in NO_SETTINGS]
+    place = data.draw(st.sampled_from(spots), label="place")
+    value: Any = document
+    for key in place:
+        value = value[key]
+    path = join_path(map(str, place))
+    assert checker().is_valid(document | {"sweep": {path: [value]}}), path
+    nested: Any = [value]
+    for key in reversed(place):
+        nested = {str(key): nested}
+    assert checker().is_valid(document | {"sweep": nested}), nested
+    if isinstance(place[-1], str) and place[-2:-1] not in [(name,) for name in NAMED]:
+        wrong = join_path(map(str, (*place[:-1], "colour")))
+        assert not checker().is_valid(document | {"sweep": {wrong: [value]}}), wrong
+
+
 @settings(max_examples=80)
 @given(st.data())
 def test_unknown_keys_are_refused_by_both(data: st.DataObject) -> None:
@@ -171,6 +199,16 @@ def test_a_file_that_names_it_is_read(tmp_path: Path) -> None:
         ({"pacing": [{"method": "edge", "delay": "2 ms"}]}, True),
         ({"pacing": [{"method": "edge", "dely": "2 ms"}]}, False),
         ({"duration": ["5 furlongs"]}, False),
+        ({"network.core.buffer": ["9 KB", "5 packets"]}, True),
+        ({"network.core.buffer": ["9 knots"]}, False),
+        ({"network.core.bufer": ["9 KB"]}, False),
+        ({"network": {"core": {"bufer": ["9 KB"]}}}, False),
+        ({"netwerk.core.buffer": ["9 KB"]}, False),
+        ({"traffic.bulk.tcp.variant": ["reno", "cubic"]}, True),
+        ({"traffic": {"bulk": {"tcp": {"variant": ["reno"]}}}}, True),
+        ({"traffic.bulk.tcp.variant": ["renoo"]}, False),
+        ({"traffic[0].count": [1, 2]}, True),
+        ({"network.core.buffer": "9 KB"}, False),
     ],
 )
 def test_what_is_swept_is_of_the_schema_too(sweep: Document, is_right: bool) -> None:

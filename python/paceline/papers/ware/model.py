@@ -10,7 +10,19 @@ from paceline._statistics import Interval, interval, paired
 from paceline.papers import criteria, drawing
 from paceline.papers.claim import Assumption, Claim, Evidence, Length, Picture, Runs, Verdict
 from paceline.papers.ware import network
-from paceline.papers.ware.network import ASSUMPTIONS, BUFFER, OTHERS, VARIANT, at, label, mean_share, model, shares
+from paceline.papers.ware.network import (
+    ASSUMPTIONS,
+    BUFFER,
+    OTHERS,
+    VARIANT,
+    at,
+    label,
+    mean_share,
+    model,
+    share,
+    shares,
+)
+from paceline.results import Results
 from paceline.scenario import Scenario
 
 BUFFERS, QUICK_BUFFERS = (1, 2, 4, 8, 16, 32, 64), (1, 4, 16)
@@ -41,6 +53,9 @@ def sweeps(length: Length) -> Mapping[str, Scenario]:
         tcp: dict[str, object] = {"profile": "linux", "variant": "bbr", **change}
         other = network.network(length).set("traffic.bbr.tcp", tcp).set("duration", "240 s")
         found[name] = other.over({VARIANT: list(OTHERS.values()), BUFFER: [label(AT)]}).seeds(length.seed_count())
+    if not length.quick:
+        short = network.network(length).set("duration", "100 s").over({VARIANT: [OTHERS["CUBIC"]], BUFFER: KERNEL_AT})
+        found[AS_LONG] = short.seeds(length.seed_count())
     return found
 
 
@@ -97,16 +112,35 @@ def note(runs: Runs) -> str:
             if moved
             else ""
         )
-        + LINUX
+        + (f"{linux(runs[AS_LONG])} " if AS_LONG in runs else "")
+        + "Against CUBIC over 32 BDP and more time decides, see ware-share."
     )
 
 
-#: Measured with ``paceline emulate`` once, docs/papers.md.
-LINUX = (
-    "Linux 6.18 itself, run once each for 100 s by paceline emulate, agrees with this and not with the model: beside "
-    "CUBIC both have half of the link over 4 BDP (Jain's index 0.9995, model 0.94), and one has 14 % of it over 32 BDP "
-    "(0.66; here 0.70 to 0.78, model 0.98). Against CUBIC over 32 BDP and more time decides, see ware-share."
-)
+def linux(results: Results) -> str:
+    """The kernel beside runs as long, and the model."""
+    told = []
+    for size, kernel in KERNEL.items():
+        ours = [index(share(run)) for run in results.where({BUFFER: label(size)})]
+        told.append(
+            f"{kernel:g} over {size} BDP (here, as long, {min(ours):.2f} to {max(ours):.2f}, by the model "
+            f"{index(model(size)):.2f})"
+        )
+    return (
+        "Linux 6.18 itself, run once each for 100 s by paceline emulate beside CUBIC, agrees with this and not with "
+        f"the model: Jain's index is {' and '.join(told)}."
+    )
+
+
+def index(part: float) -> float:
+    """Jain's index of two flows of which one has this part."""
+    return 1 / (2 * (part**2 + (1 - part) ** 2))
+
+
+#: Jain's index of one BBR flow and one CUBIC, measured with ``paceline emulate``, by buffer, BDP.
+KERNEL = {4: 0.9995, 32: 0.66}
+KERNEL_AT = [label(size) for size in KERNEL]
+AS_LONG = "why-as-long"
 #: What is varied at 4 BDP: BBR's host.
 WHY: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "why-acks": ("each packet acknowledged at once", {"delayed_ack": False}),
@@ -128,6 +162,10 @@ def experiments(runs: Runs) -> list[Evidence]:
             for name, variant in OTHERS.items():
                 found = mean_share(at(runs[sweep], variant, None, None))
                 rows.append(criteria.inform(f"BBR's share against {name}, {AT} BDP, {words}", found, sweep))
+    if AS_LONG in runs:
+        for size in KERNEL:
+            found = mean_share(runs[AS_LONG].where({BUFFER: label(size)}))
+            rows.append(criteria.inform(f"BBR's share against CUBIC, {size} BDP, in 100 s", found, AS_LONG))
     return rows
 
 

@@ -109,7 +109,7 @@ def test_schema_and_reader_refuse_the_same(data: st.DataObject) -> None:
 NAMED = ("traffic", "node", "link", "links", "access")
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.data())
 def test_what_stands_in_a_scenario_can_be_swept(data: st.DataObject) -> None:
     """Each value at its own path; by the schema at least: a list's length or a name may hang on another key."""

@@ -105,8 +105,10 @@ def _early_adopters(ours: Ours) -> str:
     slow, fast = ours["Reno, slow access, 5 KB"], ours["Reno, fast access, 5 KB"]
     cubic = ours["CUBIC, slow access, 5 KB"], ours["CUBIC, fast access, 5 KB"]
     told = (
-        "Over 5 KB that depends on TCP and on the access links. Where three of ten hosts pace, these get "
-        f"{_percent(slow)} less than the others with Reno behind slow links and {_percent(fast)} more behind fast "
+        "Over 5 KB that depends on TCP and on the access links. Where three of ten hosts pace by a window a round "
+        "trip, "
+        f"these get {_percent(slow)} less than the others with Reno behind slow links and {_percent(fast)} more "
+        "behind fast "
         f"ones; with CUBIC they get {_percent(cubic[0])} and {_percent(cubic[1])} less."
     )
     return told if slow < 0 < fast and max(cubic) < 0 else ""
@@ -179,7 +181,7 @@ def _first_adopters(ours: Ours) -> str:
     host, edge = ours["host, 5 KB"], ours["edge, 5 KB"]
     told = (
         f"Begin at the edge: over 5 KB, where three of ten edges pace, their flows get {_percent(edge)} more than the "
-        f"others; where three of ten hosts pace, these get {_percent(host)} less."
+        f"others; where three of ten hosts pace, as the paper's patch does, these get {_percent(host)} less."
     )
     return told if edge > 0 > host else ""
 

@@ -190,6 +190,11 @@ def beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[tuple[str
     return [row for row in rows if row[1:] != (DASH, DASH)]  # what no run reached, and the paper does not say
 
 
+def is_compared(rows: Sequence[tuple[str, str, str]]) -> bool:
+    """Whether the paper has a number beside any of ours."""
+    return any(theirs != DASH for _, _, theirs in rows)
+
+
 def _has_number(said: Any) -> bool:
     some = said if isinstance(said, Sequence) and not isinstance(said, str) else [said]
     return any(isinstance(one, int | float) for one in some)

@@ -135,7 +135,10 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ax.set_ylabel("utilisation of the core")
         ax.set_title(words, fontsize="medium", loc="left", color=drawing.INK)
     drawing.legend(panels[0], loc="lower right")
-    caption = "Reno over 1250 packets a round trip and a buffer of 312: means over seeds with 95 % intervals."
+    caption = (
+        "Reno over 1250 packets a round trip and a buffer of 312, but where it is named: means over seeds with 95 % "
+        "intervals."
+    )
     return [drawing.picture(figure, "abstract", caption)]
 
 

@@ -102,7 +102,9 @@ def check(runs: Runs) -> Verdict:
     flows = sorted(int(name.partition("-")[2]) for name in runs if name.startswith("main-"))
     apart = ", ".join(f"{gap(runs[f'main-{number}'], number, ms):.2f} ({number})" for number in flows)
     note = f"{NOTE} The greatest distance between the distributions of the two, by the number of flows: {apart}."
-    return Verdict(criteria.judge(evidence), rounded, PRINTED, note, evidence)
+    return Verdict(
+        criteria.judge(evidence), rounded, {name: PRINTED[name] for name in ("paced", "unpaced")}, note, evidence
+    )
 
 
 NOTE = (

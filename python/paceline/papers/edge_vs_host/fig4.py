@@ -146,8 +146,8 @@ def draw(runs: Runs) -> Sequence[Picture]:
     drawing.legend(left, loc="lower right")
     drawing.legend(right, loc="lower right")
     caption = (
-        f"100 Reno flows over 100 Mbit/s, windows of {WINDOW} packets at most for throughput, where 500 flows are "
-        "beside, and without a limit for goodput: means over seeds with 95 % intervals. Shaded: where the paper finds "
+        f"100 Reno flows over 100 Mbit/s, windows of {WINDOW} packets at most; beside them 500 flows in throughput, "
+        "and windows without a limit in goodput: means over seeds with 95 % intervals. Shaded: where the paper finds "
         "hosts ahead."
     )
     return [drawing.picture(figure, "fig4", caption)]

@@ -177,7 +177,8 @@ def _ordered(runs: Runs) -> str:
     ahead = criteria.difference(at(main, EDGE, SIZE), at(main, HOST, SIZE), GOODPUT, KBPS)
     best = max(curves.sizes(main), key=lambda size: criteria.mean(at(main, EDGE, size), GOODPUT).mean)
     return (
-        f"At {SIZE} KB edge pacing is {ahead.mean:+.1f} kbit/s to host pacing ({gain(main, SIZE).mean:+.1%}; the paper "
+        f"At {SIZE} KB edge pacing has {ahead.mean:+.1f} kbit/s over host pacing ({gain(main, SIZE).mean:+.1%}; the "
+        "paper "
         f"says nearly {GAIN:+.0%}). Of the buffers run, it has most at {best} KB; the paper says at {SIZE}."
     )
 

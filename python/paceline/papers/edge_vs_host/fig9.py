@@ -128,6 +128,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ax.set_xlabel("delay of the pacer, ms")
         drawing.legend(ax)
     real.set_yscale("log")
+    drawing.legend(real, loc="upper left")
     real.set_yticks([1, 2, 5, 10], ["1", "2", "5", "10"])
     light.set_ylabel("throughput over that at d = 0")
     heavy.axhline(1, color=drawing.INK, linewidth=0.6, linestyle=":")

@@ -153,7 +153,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         ax.set_xticks(range(len(TCPS)), [tcp.words for tcp in TCPS.values()])
         ax.set_title(f"{access} access", fontsize="medium", loc="left", color=drawing.INK)
         ax.set_ylabel("goodput, paced over unpaced − 1, %")
-    drawing.legend(panels[0], loc="lower left")
+    drawing.legend(panels[0], loc="upper right")
     caption = (
         "What 300 of 1000 hosts that pace get more than the others, behind access links of 8 to 12 Mbit/s and of 100: "
         "means over seeds with 95 % intervals."

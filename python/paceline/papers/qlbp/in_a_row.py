@@ -133,7 +133,7 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
     wide = ", ".join(f"{criteria.mean(at(runs[f'why-window-{count}'], SIZES[0]), LOSS).mean:.2%}" for count in PACERS)
     return (
         f"Behind three pacers arrivals vary by {_range(varied)} of what they do behind none, and the core drops "
-        f"{_range(lost)} of the packets. Variation in 5 ms, loss and utilisation of the core by the number of pacers: "
+        f"{_range(lost)} as many packets. Variation in 5 ms, loss and utilisation of the core by the number of pacers: "
         f"{'. '.join(parts)}. "
         "TCP answers less loss by sending more, so that each pacer adds to the use of the link, and to the delay. "
         f"With windows of 64, Q_max {QUEUES[-1]} and {SIZES[0]} packets loss is {wide} (why-window)."

@@ -147,7 +147,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
         x = [steady.megabits(rate) / fastest for rate in rates]
         drawing.curve(ax, x, [steady.largest_delay(runs[name], rate) for rate in rates], case.words, slot)
         ax.axhline(case.printed_ms, color=drawing.PRINTED, linewidth=0.9, linestyle=":")
-        words = f"paper: {case.printed_ms:g} ms"
+        words = f"{case.printed_ms:g} ms"
         ax.annotate(
             words,
             (0, case.printed_ms),

@@ -120,8 +120,11 @@ def note(runs: Runs) -> str:
         for name in WHY
     }
     first = [criteria.mean(at(runs[f"why-{name}-slow"], 5), UTILISATION).mean for name in WHY]
+    needed = [enough.mean for mix in WORDS if (enough := buffer_for(runs[mix]))]
+    least = f"{min(needed):.0f}" + (f" to {max(needed):.0f}" if max(needed) - min(needed) >= 0.5 else "")
     return (
-        "With host pacing about 5 packets give 90 % whatever the mix, as printed. The gain over slow access is "
+        f"With host pacing {least} packets give 90 % whatever the mix, for about 5 as printed. The gain over slow "
+        "access is "
         f"{_spread(found)} %, not 4: in the set-up in which Fig. 2 comes out, slow access has {slow:.1%} of the core "
         f"at {size} packets, so that even a full link is only {100 * (1 / slow - 1):.1f} % more. What decides is how "
         "long a flow is silent after a timeout: that keeps slow access off the full link at any buffer. A least "

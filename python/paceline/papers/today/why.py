@@ -105,7 +105,7 @@ def _cubic(runs: Runs) -> str:
     ]
     later = [fairness(at(runs[LONG], method)).mean for method in ("none", "edge")]
     return (
-        f"Hosts that pace catch up with edges at 20 packets, where these are {ahead:+.1f} % ahead: what is left to "
+        f"Hosts that pace catch up with edges at 20 packets, where these are ahead by {ahead:.1f} %: what is left to "
         "gain there is not the bursts' any more. Trains change little here, where they are of two or three packets. "
         "With five flows of 100 Mbit/s they are of eight: what pacing at hosts gains over 10 packets goes from "
         f"{host:+.0f} to {host_trains:+.0f} %, for a host paces trains; what edges gain, which cut them, from "
@@ -133,7 +133,8 @@ def _bbr3(runs: Runs) -> str:
     over = 100 * criteria.mean(at(runs["packets"], "none", 10), UTILISATION).mean
     left = relative(runs["packets"], "edge", "none", 20).mean
     return (
-        f"BBR v3 uses {over:.0f} % of the link over 10 packets unpaced, and over 20 edges gain {left:+.1f} %. Behind "
+        f"BBR v3 uses {over:.0f} % of the link over 10 packets unpaced, and over 20 packets edges gain {left:+.1f} %. "
+        "Behind "
         f"edge pacers shares come apart. {_apart(runs)} v3 gives way at a loss of 2 % and more, and takes time to come "
         "back."
     )

@@ -81,11 +81,14 @@ def check(runs: Runs) -> Verdict:
             evidence.append(
                 criteria.inform(words, mean_share(at(runs["main"], variant, None, size)), f"model: {model(size):.2f}")
             )
-    return Verdict(outcome, ours, PRINTED, note(runs), evidence + experiments(runs))
+    return Verdict(outcome, ours, PRINTED, note(runs, evidence), evidence + experiments(runs))
 
 
-def note(runs: Runs) -> str:
+def note(runs: Runs, evidence: Sequence[Evidence]) -> str:
     """Where the model is off, and what was tried."""
+    alike = [
+        row.statistic.removeprefix("BBR's share ") for row in evidence if row.ok is False and " − " in row.statistic
+    ]
     full = [
         100 * found.mean
         for variant in OTHERS.values()
@@ -100,8 +103,9 @@ def note(runs: Runs) -> str:
         for sweep in WHY
         if sweep in runs
     ]
+    but = f", but not {'; '.join(alike)}" if alike else ""
     return (
-        "BBR takes more the shallower the buffer, but where a row below says not. The model is too high nearly "
+        f"BBR takes more the shallower the buffer{but}. The model is too high nearly "
         "everywhere, and misses its printed errors. It takes the queue for full, and the others' part of it for "
         f"constant while BBR drains. Here a queue is {min(full):.0f} to {max(full):.0f} % full on average up to "
         f"{SHALLOW} BDP, and BBR keeps the least round trip of ten seconds: that at the others' lowest windows, from "

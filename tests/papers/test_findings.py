@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -279,8 +280,20 @@ def test_the_page_has_every_question_hypothesis_and_statistic_as_the_files_have_
 
 
 def test_a_finding_that_was_not_run_says_so() -> None:
-    told = findings_page.part(EDGES, None, None, None)
+    told = findings_page.part(EDGES, None, {}, None)
     assert told.endswith(f"Not run yet: `paceline reproduce {EDGES.id}`.")
+
+
+def test_every_set_of_fresh_seeds_is_told() -> None:
+    good, bad = (
+        types.SimpleNamespace(verdict=EDGES.check(synthetic.runs(EDGES, spread(power, FALLING))), pictures=[])
+        for power in (0.5, 2.0)
+    )
+    told = findings_page.part(EDGES, good, {7001: bad, 1001: good}, None)
+    said = "**came out** (6 of 6 criteria). Under seeds from 1001 on it came out (6 of 6 criteria), from 7001 on it came out "
+    assert f"{said}in part (" in told
+    assert f"`paceline reproduce {EDGES.id} --first-seed 1001`" in told
+    assert "Under seeds from 1001 on it is not run yet: " in findings_page.part(EDGES, good, {}, None)
 
 
 def test_a_page_keeps_what_no_directory_has(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ page, and one that has none there either is not run.
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from paceline.cli.verdict_table import NOT_RUN
 from paceline.cli.what_still_holds import RESULTS, put
 from paceline.papers import Claim, Length, claims, verdicts
 from paceline.papers.claim import Evidence
@@ -22,8 +23,9 @@ from paceline.papers.verdicts import Record
 PAGE = Path("docs/findings.md")
 PICTURES = "images"
 MARK = "findings"
-#: Seeds of the second run count from here.
+#: Seeds of the second run count from here; of others, from wherever DIR has them.
 FRESH = 1001
+_FROM = re.compile(r"full-from-(\d+)")
 OUTCOME = {
     "reproduced": "came out",
     "partly": "came out in part",
@@ -37,8 +39,8 @@ def findings() -> list[Claim]:
     return [claim for claim in claims() if claim.paper == "findings"]
 
 
-def part(claim: Claim, record: Record | None, fresh: Record | None, picture: str | None) -> str:
-    """One finding of the page."""
+def part(claim: Claim, record: Record | None, fresh: Mapping[int, Record], picture: str | None) -> str:
+    """One finding of the page; `fresh` has its verdicts under other seeds, by the first of them."""
     statistic = next(one for one in claim.assumptions if one.open == "The statistic.")
     known = claim.assumptions[0]
     lines = [
@@ -54,12 +56,12 @@ def part(claim: Claim, record: Record | None, fresh: Record | None, picture: str
     if record is None:
         lines += [f"Not run yet: `paceline reproduce {claim.id}`."]
         return "\n".join(lines)
-    again = f"Under seeds from {FRESH} on it {OUTCOME[fresh.verdict.verdict]} ({met(fresh)})" if fresh else NOT_RUN
-    again = again if fresh else f"Under seeds from {FRESH} on it is not run yet"
+    told = [f"from {seed} on it {OUTCOME[one.verdict.verdict]} ({met(one)})" for seed, one in sorted(fresh.items())]
+    again = ", ".join(told) or f"from {FRESH} on it is not run yet"
+    first = min(fresh, default=FRESH)
     lines += [
-        f"The hypothesis **{OUTCOME[record.verdict.verdict]}** ({met(record)}). {again}: `paceline reproduce "
-        f"{claim.id} "
-        f"--first-seed {FRESH}`.",
+        f"The hypothesis **{OUTCOME[record.verdict.verdict]}** ({met(record)}). Under seeds {again}: `paceline "
+        f"reproduce {claim.id} --first-seed {first}`.",
         "",
         record.verdict.note,
         "",
@@ -96,13 +98,15 @@ def write(results: Path, page: Path) -> None:
     """Every finding of the page, and its picture."""
     text = page.read_text(encoding="utf-8")
     known = parts_of(text)
+    seeds = sorted(int(found[1]) for one in results.glob("full-from-*") if (found := _FROM.fullmatch(one.name)))
     parts = []
     for claim in findings():
         record = verdicts.load(results, claim, Length())
         if record is None and claim.question in known:
             parts.append(known[claim.question])
             continue
-        fresh = verdicts.load(results, claim, Length(first_seed=FRESH))
+        others = (verdicts.load(results, claim, Length(first_seed=seed)) for seed in seeds)
+        fresh = {seed: one for seed, one in zip(seeds, others, strict=True) if one}
         picture = None
         if record and record.pictures:
             picture = f"{PICTURES}/{claim.id}.svg"

@@ -290,8 +290,8 @@ def test_every_set_of_fresh_seeds_is_told() -> None:
         for power in (0.5, 2.0)
     )
     told = findings_page.part(EDGES, good, {7001: bad, 1001: good}, None)
-    said = "**came out** (6 of 6 criteria). Under seeds from 1001 on it came out (6 of 6 criteria), from 7001 on it came out "
-    assert f"{said}in part (" in told
+    assert "**came out** (6 of 6 criteria). Under seeds from 1001 on it came out (6 of 6 criteria), from" in told
+    assert "from 7001 on it came out in part (" in told
     assert f"`paceline reproduce {EDGES.id} --first-seed 1001`" in told
     assert "Under seeds from 1001 on it is not run yet: " in findings_page.part(EDGES, good, {}, None)
 

@@ -170,7 +170,7 @@ def draw(runs: Runs) -> Sequence[Picture]:
     panels[0].set_ylabel("packets at the core")
     drawing.legend(panels[0], loc="upper left")
     caption = (
-        "One unpaced flow in slow start over a buffer that refuses nothing: what would wait, and what netem would "
+        "One unpaced flow in slow start over an unbounded queue: what would wait, and what netem would "
         f"hold. Dotted, B_old of {B_OLD} packets, from which on the simulator's link drops, and B_new of {enlarged()}, "
         "from which on netem does."
     )

@@ -128,7 +128,7 @@ def note(runs: Runs, ours: Mapping[str, float]) -> str:
             none, most = (
                 criteria.mean(at(runs[label(count, size)], buffer), LOSS).mean for count in (PACERS[0], PACERS[-1])
             )
-            lost.append(most / none)
+            lost.append(most / none if none else 1.0)
             varied.append(ours[f"CV, {PACERS[-1]} pacers, {where}"] / ours[f"CV, {PACERS[0]} pacers, {where}"])
     wide = ", ".join(f"{criteria.mean(at(runs[f'why-window-{count}'], SIZES[0]), LOSS).mean:.2%}" for count in PACERS)
     return (

@@ -121,7 +121,7 @@ def note(runs: Runs) -> str:
     }
     first = [criteria.mean(at(runs[f"why-{name}-slow"], 5), UTILISATION).mean for name in WHY]
     needed = [enough.mean for mix in WORDS if (enough := buffer_for(runs[mix]))]
-    least = f"{min(needed):.0f}" + (f" to {max(needed):.0f}" if max(needed) - min(needed) >= 0.5 else "")
+    least = _spread(needed, 0) if needed else "no number of"
     return (
         f"With host pacing {least} packets give 90 % whatever the mix, for about 5 as printed. The gain over slow "
         "access is "
@@ -135,8 +135,8 @@ def note(runs: Runs) -> str:
     )
 
 
-def _spread(values: Sequence[float]) -> str:
-    low, high = f"{min(values):.1f}", f"{max(values):.1f}"
+def _spread(values: Sequence[float], digits: int = 1) -> str:
+    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
     return low if low == high else f"{low} to {high}"
 
 
